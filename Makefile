@@ -1,0 +1,44 @@
+# Needs Python 3.11+, Java 17+ and make; everything else is set up in .venv by the first verb.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check bench docs soak clean
+
+help: ## list the verbs
+	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /	/'
+
+$(READY): pyproject.toml
+	@$(PYTHON) scripts/preflight.py
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "setting up $(VENV) (a minute or two, once) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]' > $(VENV)/install.log 2>&1 || (cat $(VENV)/install.log; exit 1)
+	@touch $(READY)
+
+setup: $(READY) ## make .venv with everything in it
+
+demo: $(READY) ## alerts per user, live on Spark, killed half way and resumed (about a minute)
+	@$(BIN)/python examples/demo.py
+
+test: $(READY) check ## everything that CI runs
+	$(BIN)/python -m pytest -m "not soak"
+
+check: $(READY) ## ruff, mypy --strict, import ladder
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest tests/architecture
+
+bench: $(READY) ## measure against Structured Streaming and write bench/RESULTS.md (use a quiet machine)
+	$(BIN)/python -m bench
+
+soak: $(READY) ## long runs: more kill points, more random streams, more epochs
+	$(BIN)/python -m pytest -m soak
+
+docs: $(READY) ## check that every example in the documentation runs
+	$(BIN)/python -m pytest tests/docs
+
+clean: ## remove .venv and caches
+	rm -rf $(VENV) .hypothesis .mypy_cache .ruff_cache

@@ -1,0 +1,27 @@
+"""Waterclock: reliable temporal streaming on Apache Spark.
+
+import waterclock as wc
+
+app = wc.App("clicks", store="./store")
+clicks = app.stream("clicks", {"user": str, "ts": "timestamp"}, time="ts")
+clicks.group_by("user").tumbling("5s").agg(n=wc.count()).into("per_user")
+clicks.push([{"user": "ann", "ts": "2026-11-16T02:14:00Z"}])
+clicks.end()
+app.run(mode="offline")
+"""
+
+from waterclock.app import App, SourceStream
+from waterclock.connect.callback import callback
+from waterclock.errors import ConfigError, DataError, RunError, StoreError, WaterclockError
+from waterclock.expr import coalesce, col, lit, when
+from waterclock.handle import Handle
+from waterclock.lang.fluent import Stream, avg, count, max, min, sum
+from waterclock.runtime.status import Status
+from waterclock.schema import Schema
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "App", "ConfigError", "DataError", "Handle", "RunError", "Schema", "SourceStream", "Status", "StoreError", "Stream",
+    "WaterclockError", "avg", "callback", "coalesce", "col", "count", "lit", "max", "min", "sum", "when",
+]  # fmt: skip

@@ -1,0 +1,9 @@
+"""The catalog: the only mutable thing. What it says is committed is what exists."""
+
+from waterclock.catalog.catalog import Catalog
+from waterclock.catalog.epochs import Commit, Intent, Range, Snapshot, Vertex
+from waterclock.catalog.leases import Lease
+from waterclock.catalog.sinks import Delivery
+from waterclock.catalog.streams import StreamRow
+
+__all__ = ["Catalog", "Commit", "Delivery", "Intent", "Lease", "Range", "Snapshot", "StreamRow", "Vertex"]

@@ -1,0 +1,55 @@
+"""The tables of one store, and transactions over them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from waterclock.catalog.database import FILE, Database
+from waterclock.catalog.epochs import Epochs
+from waterclock.catalog.leases import Lease, Leases
+from waterclock.catalog.sinks import Sinks
+from waterclock.catalog.streams import Streams
+from waterclock.errors import StoreError
+
+
+class Catalog:
+    def __init__(self, root: Path) -> None:
+        self._db = Database(root)
+        self.root = root
+        self.streams = Streams(self._db)
+        self.epochs = Epochs(self._db)
+        self.leases = Leases(self._db)
+        self.sinks = Sinks(self._db)
+
+    @staticmethod
+    def open(store: str | Path, create: bool = False) -> Catalog:
+        root = Path(store).absolute()
+        if create:
+            try:
+                root.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise StoreError(
+                    "STORE.DAMAGED",
+                    what=str(root),
+                    reason=error.strerror,
+                    fix="Name a directory that can be written.",
+                ) from error
+        elif not (root / FILE).exists():
+            raise StoreError("STORE.NOT_A_STORE", store=root)
+        return Catalog(root)
+
+    @contextmanager
+    def transaction(self, lease: Lease | None = None, durable: bool = False) -> Iterator[None]:
+        """One transaction; with a lease, only while this process still holds it."""
+        with self._db.transaction(durable):
+            if lease is not None:
+                self.leases.check(lease)
+            yield
+
+    def sync(self) -> None:
+        self._db.sync()
+
+    def close(self) -> None:
+        self._db.close()

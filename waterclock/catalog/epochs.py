@@ -1,0 +1,221 @@
+"""Vertices, their recorded intents, committed epochs and state runs.
+
+A snapshot is the row of a committed epoch and the runs that were alive then, so taking one costs nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from waterclock.catalog.database import Database
+from waterclock.errors import ConfigError
+from waterclock.state import Run
+from waterclock.storage import Blob
+from waterclock.time import BEGINNING
+
+_RUN = """id, operator, kind, path, at, length, checksum, rows,
+          least_hash, greatest_hash, least_vs, greatest_ve, level"""
+_SIGNED = 2**63  # hashes are unsigned; SQL integers are not
+
+
+@dataclass(frozen=True)
+class Range:
+    """The events ``[start, end)`` of an input stream, and its time before and after them."""
+
+    start: int
+    end: int
+    old: int
+    new: int
+
+
+@dataclass(frozen=True)
+class Intent:
+    """What an epoch will do, written down before it is done, so that doing it again gives the same rows."""
+
+    epoch: int
+    inputs: dict[str, Range]
+    readers: int
+    """Tasks that read the input."""
+    parts: int
+    """Tasks that own a range of keys each."""
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @staticmethod
+    def from_json(text: str) -> Intent:
+        fields = json.loads(text)
+        fields["inputs"] = {name: Range(**values) for name, values in fields["inputs"].items()}
+        return Intent(**fields)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Where a vertex stands after an epoch; with its runs, all it needs to go on."""
+
+    epoch: int = -1
+    positions: dict[str, int] = field(default_factory=dict)
+    ctis: dict[str, int] = field(default_factory=dict)
+    """Of the input streams."""
+    node_ctis: dict[str, int] = field(default_factory=dict)
+    """The CTI that each stateful node has seen."""
+    tops: dict[str, int] = field(default_factory=dict)
+    """The greatest finite time that each stateful node has seen."""
+    lows: dict[str, int] = field(default_factory=dict)
+    """State of each node that ends at or before this is not needed."""
+    cti: int = BEGINNING
+    output_end: int = 0
+    output_rows: int = 0
+    digest: int = 0
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self), sort_keys=True)
+
+
+@dataclass(frozen=True)
+class Vertex:
+    name: str
+    app: str
+    identity: str
+    epoch: int
+    durable: int
+
+
+@dataclass(frozen=True)
+class Commit:
+    intent: Intent
+    snapshot: Snapshot
+    added: tuple[Run, ...]
+    merged: tuple[int, ...]
+    """Ids of runs whose rows are now in added ones."""
+
+
+class Epochs:
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def create(self, name: str, app: str, identity: str, plan: str) -> None:
+        with self._db.transaction():
+            rows = self._db.query("SELECT identity FROM vertices WHERE name = ?", name)
+            if rows and rows[0][0] != identity:
+                raise ConfigError("PLAN.CHANGED", name=name)
+            if not rows:
+                self._db.execute("INSERT INTO vertices VALUES (?, ?, ?, ?, -1, -1)", name, app, identity, plan)
+
+    def vertices(self) -> list[Vertex]:
+        rows = self._db.query("SELECT name, app, identity, epoch, durable_epoch FROM vertices ORDER BY name")
+        return [Vertex(*row) for row in rows]
+
+    def write_intent(self, vertex: str, intent: Intent) -> None:
+        self._db.execute("INSERT INTO epochs VALUES (?, ?, ?, NULL, NULL)", vertex, intent.epoch, intent.to_json())
+
+    def pending(self, vertex: str) -> Intent | None:
+        """The next intent that was written but not committed, if any; several while a rollback is made good."""
+        rows = self._db.query(
+            "SELECT intent FROM epochs WHERE vertex = ? AND snapshot IS NULL ORDER BY epoch LIMIT 1", vertex
+        )
+        return Intent.from_json(rows[0][0]) if rows else None
+
+    def expected(self, vertex: str, epoch: int) -> Snapshot | None:
+        """What the epoch gave before it was rolled back, if it was."""
+        rows = self._db.query("SELECT expected FROM epochs WHERE vertex = ? AND epoch = ?", vertex, epoch)
+        return Snapshot(**json.loads(rows[0][0])) if rows and rows[0][0] else None
+
+    def roll_back(self, vertex: str, epoch: int) -> None:
+        """Back to the snapshot after ``epoch``; the intents behind it stay, to be executed again."""
+        with self._db.transaction():
+            self._db.execute(
+                "UPDATE epochs SET expected = coalesce(expected, snapshot), snapshot = NULL WHERE vertex = ? AND epoch > ?",
+                vertex,
+                epoch,
+            )
+            self._db.execute("UPDATE vertices SET epoch = ? WHERE name = ?", epoch, vertex)
+            self._db.execute("DELETE FROM runs WHERE vertex = ? AND added > ?", vertex, epoch)
+            self._db.execute("UPDATE runs SET removed = NULL WHERE vertex = ? AND removed > ?", vertex, epoch)
+
+    def snapshot(self, vertex: str, epoch: int | None = None) -> Snapshot:
+        """After the given epoch, or the newest; before the first epoch, the empty one."""
+        if epoch is None:
+            epoch = self._db.query("SELECT epoch FROM vertices WHERE name = ?", vertex)[0][0]
+        rows = self._db.query("SELECT snapshot FROM epochs WHERE vertex = ? AND epoch = ?", vertex, epoch)
+        return Snapshot(**json.loads(rows[0][0])) if rows and rows[0][0] else Snapshot()
+
+    def commit(self, vertex: str, commit: Commit) -> bool:
+        """Marks the epoch done and moves the state. False, and nothing done, if it was committed before."""
+        epoch = commit.intent.epoch
+        with self._db.transaction():
+            done = self._db.execute(
+                "UPDATE epochs SET snapshot = ? WHERE vertex = ? AND epoch = ? AND snapshot IS NULL",
+                commit.snapshot.to_json(), vertex, epoch,
+            )  # fmt: skip
+            if not done:
+                return False
+            self._db.execute("UPDATE vertices SET epoch = ? WHERE name = ?", epoch, vertex)
+            for run in commit.merged:
+                self._db.execute("UPDATE runs SET removed = ? WHERE id = ?", epoch, run)
+            for operator, low in commit.snapshot.lows.items():
+                # A run whose rows are all past the CTI goes as a whole.
+                self._db.execute(
+                    "UPDATE runs SET removed = ? WHERE vertex = ? AND operator = ? AND removed IS NULL AND greatest_ve <= ?",
+                    epoch, vertex, operator, low,
+                )  # fmt: skip
+            self.add_runs(vertex, epoch, commit.added)
+        return True
+
+    def add_runs(self, vertex: str, epoch: int, runs: Iterable[Run]) -> None:
+        for r in runs:
+            self._db.execute(
+                """INSERT INTO runs (vertex, operator, kind, added, path, at, length, checksum, rows,
+                                     least_hash, greatest_hash, least_vs, greatest_ve, level)
+                   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
+                vertex, r.operator, r.table, epoch, r.blob.path, r.blob.offset, r.blob.length, r.blob.checksum, r.rows,
+                r.least_hash - _SIGNED, r.greatest_hash - _SIGNED, r.least_vs, r.greatest_ve, r.level,
+            )  # fmt: skip
+
+    def runs(self, vertex: str, epoch: int | None = None) -> list[tuple[int, Run]]:
+        """The state after an epoch (default: now), with ids, oldest first."""
+        if epoch is None:
+            rows = self._db.query(f"SELECT {_RUN} FROM runs WHERE vertex = ? AND removed IS NULL ORDER BY id", vertex)
+        else:
+            rows = self._db.query(
+                f"SELECT {_RUN} FROM runs WHERE vertex = ? AND added <= ? AND (removed IS NULL OR removed > ?) ORDER BY id",
+                vertex, epoch, epoch,
+            )  # fmt: skip
+        return [_run(row) for row in rows]
+
+    def set_durable(self, vertex: str, epoch: int) -> None:
+        self._db.execute("UPDATE vertices SET durable_epoch = max(durable_epoch, ?) WHERE name = ?", epoch, vertex)
+
+    def forget(self, vertex: str, keep: int) -> None:
+        """Drops what is only needed for snapshots before epoch ``keep``."""
+        with self._db.transaction():
+            self._db.execute("DELETE FROM epochs WHERE vertex = ? AND epoch < ?", vertex, keep)
+            self._db.execute("DELETE FROM runs WHERE vertex = ? AND removed IS NOT NULL AND removed <= ?", vertex, keep)
+
+    def history(self, vertex: str) -> list[tuple[int, Snapshot]]:
+        """The committed epochs that are still known."""
+        rows = self._db.query(
+            "SELECT epoch, snapshot FROM epochs WHERE vertex = ? AND snapshot IS NOT NULL ORDER BY epoch",
+            vertex,
+        )
+        return [(epoch, Snapshot(**json.loads(text))) for epoch, text in rows]
+
+    def paths(self) -> Iterable[str]:
+        return [row[0] for row in self._db.query("SELECT DISTINCT path FROM runs")]
+
+    def state_size(self, vertex: str) -> tuple[int, int, int]:
+        """Runs, rows and bytes of live state."""
+        row = self._db.query(
+            "SELECT count(*), coalesce(sum(rows), 0), coalesce(sum(length), 0) FROM runs WHERE vertex = ? AND removed IS NULL",
+            vertex,
+        )[0]
+        return int(row[0]), int(row[1]), int(row[2])
+
+
+def _run(row: Sequence[Any]) -> tuple[int, Run]:
+    number, operator, kind, path, at, length, checksum, rows, least, greatest, vs, ve, level = row
+    blob = Blob(path, at, length, checksum)
+    return number, Run(operator, kind, blob, rows, least + _SIGNED, greatest + _SIGNED, vs, ve, level)

@@ -1,0 +1,84 @@
+"""Leases with fencing tokens: one process at a time runs an app, and a replaced one can commit nothing more."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from dataclasses import dataclass
+
+import psutil
+
+from waterclock.catalog.database import Database
+from waterclock.errors import StoreError
+
+TTL = 10.0
+
+
+@dataclass(frozen=True)
+class Lease:
+    name: str
+    token: int
+
+
+class Leases:
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def acquire(self, name: str) -> Lease:
+        """Takes the lease if it is free, has run out, or its holder on this machine is dead."""
+        now = time.time()
+        with self._db.transaction(durable=True):
+            rows = self._db.query("SELECT owner, token, expires FROM leases WHERE name = ?", name)
+            token = 1
+            if rows:
+                owner, last, expires = rows[0]
+                left = expires / 1e6 - now
+                if left > 0 and _alive(owner):
+                    raise StoreError("STORE.IN_USE", store=self._db.root, owner=owner, seconds=round(left, 1))
+                token = last + 1
+            self._db.execute("INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?)", name, _owner(), token, _until(now))
+        return Lease(name, token)
+
+    def renew(self, lease: Lease) -> None:
+        if not self._db.execute(
+            "UPDATE leases SET expires = ? WHERE name = ? AND token = ?",
+            _until(time.time()),
+            lease.name,
+            lease.token,
+        ):
+            raise StoreError("STORE.FENCED")
+
+    def release(self, lease: Lease) -> None:
+        self._db.execute("UPDATE leases SET expires = 0 WHERE name = ? AND token = ?", lease.name, lease.token)
+
+    def check(self, lease: Lease) -> None:
+        """Inside a transaction: fails if another process has taken the lease since."""
+        if not self._db.query("SELECT 1 FROM leases WHERE name = ? AND token = ?", lease.name, lease.token):
+            raise StoreError("STORE.FENCED")
+
+    def holders(self) -> dict[str, str]:
+        """Lease names with a live holder."""
+        now = time.time() * 1e6
+        rows = self._db.query("SELECT name, owner FROM leases WHERE expires > ?", now)
+        return {name: owner for name, owner in rows if _alive(owner)}
+
+
+def _until(now: float) -> int:
+    return int((now + TTL) * 1e6)
+
+
+def _owner() -> str:
+    started = psutil.Process().create_time()
+    return f"process {os.getpid()} on {socket.gethostname()} (started {started:.2f})"
+
+
+def _alive(owner: str) -> bool:
+    """False only where this machine can tell that the holder is gone."""
+    words = owner.split()
+    if words[3] != socket.gethostname():
+        return True
+    try:
+        return f"{psutil.Process(int(words[1])).create_time():.2f}" == words[5].rstrip(")")
+    except psutil.NoSuchProcess:
+        return False

@@ -1,0 +1,32 @@
+"""The schema of the catalog, as numbered steps. A step that has shipped is never edited."""
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        "CREATE TABLE leases (name TEXT PRIMARY KEY, owner TEXT NOT NULL, token BIGINT NOT NULL, expires BIGINT NOT NULL)",
+        """CREATE TABLE streams (
+            name TEXT PRIMARY KEY, declaration TEXT NOT NULL,
+            first_seq BIGINT NOT NULL, next_seq BIGINT NOT NULL, durable_seq BIGINT NOT NULL,
+            cti BIGINT NOT NULL, ended INTEGER NOT NULL,
+            position TEXT NOT NULL, counters TEXT NOT NULL)""",
+        """CREATE TABLE segments (
+            id INTEGER PRIMARY KEY, stream TEXT NOT NULL, first BIGINT NOT NULL, rows BIGINT NOT NULL, cti BIGINT NOT NULL,
+            path TEXT, at BIGINT, length BIGINT, checksum BIGINT, format TEXT,
+            least_vs BIGINT NOT NULL, greatest_vs BIGINT NOT NULL, level INTEGER NOT NULL, external TEXT)""",
+        "CREATE INDEX segments_by_stream ON segments (stream, first, id)",
+        """CREATE TABLE vertices (
+            name TEXT PRIMARY KEY, app TEXT NOT NULL, identity TEXT NOT NULL, plan TEXT NOT NULL,
+            epoch BIGINT NOT NULL, durable_epoch BIGINT NOT NULL)""",
+        """CREATE TABLE epochs (
+            vertex TEXT NOT NULL, epoch BIGINT NOT NULL, intent TEXT NOT NULL, snapshot TEXT, expected TEXT,
+            PRIMARY KEY (vertex, epoch))""",
+        """CREATE TABLE runs (
+            id INTEGER PRIMARY KEY, vertex TEXT NOT NULL, operator TEXT NOT NULL, kind TEXT NOT NULL,
+            added BIGINT NOT NULL, removed BIGINT,
+            path TEXT NOT NULL, at BIGINT NOT NULL, length BIGINT NOT NULL, checksum BIGINT NOT NULL, rows BIGINT NOT NULL,
+            least_hash BIGINT NOT NULL, greatest_hash BIGINT NOT NULL, least_vs BIGINT NOT NULL, greatest_ve BIGINT NOT NULL,
+            level INTEGER NOT NULL)""",
+        "CREATE INDEX runs_by_vertex ON runs (vertex, removed)",
+        """CREATE TABLE sinks (
+            name TEXT PRIMARY KEY, delivered BIGINT NOT NULL, pending BIGINT, position TEXT NOT NULL)""",
+    ),
+)

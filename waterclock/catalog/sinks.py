@@ -1,0 +1,46 @@
+"""How far each output was delivered. The epoch range in hand is written down first, so it is repeated exactly."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from waterclock.catalog.database import Database
+
+
+@dataclass(frozen=True)
+class Delivery:
+    delivered: int
+    """The last epoch that was delivered."""
+    pending: int | None
+    """The last epoch of the delivery in hand."""
+    position: Any
+    """What the sink said of itself after the last delivery, such as a file's length."""
+
+
+class Sinks:
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def get(self, name: str) -> Delivery:
+        rows = self._db.query("SELECT delivered, pending, position FROM sinks WHERE name = ?", name)
+        if not rows:
+            self._db.execute("INSERT INTO sinks VALUES (?, -1, NULL, 'null')", name)
+            return Delivery(-1, None, None)
+        delivered, pending, position = rows[0]
+        return Delivery(delivered, pending, json.loads(position))
+
+    def delivered(self) -> dict[str, int]:
+        return dict(self._db.query("SELECT name, delivered FROM sinks"))  # type: ignore[arg-type]
+
+    def begin(self, name: str, epoch: int) -> None:
+        self._db.execute("UPDATE sinks SET pending = ? WHERE name = ?", epoch, name)
+
+    def finish(self, name: str, epoch: int, position: Any) -> None:
+        self._db.execute(
+            "UPDATE sinks SET delivered = ?, pending = NULL, position = ? WHERE name = ?",
+            epoch,
+            json.dumps(position),
+            name,
+        )

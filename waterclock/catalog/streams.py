@@ -1,0 +1,199 @@
+"""Streams and their segments. The first commit of a sequence number wins: an append names the number it expects."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from waterclock.catalog.database import Database
+from waterclock.errors import ConfigError, StoreError, did_you_mean
+from waterclock.storage import Blob
+from waterclock.streams import Declaration, Segment
+from waterclock.time import BEGINNING, FOREVER
+
+_SEGMENT = "first, rows, cti, path, at, length, checksum, format, least_vs, greatest_vs, level, external"
+
+
+@dataclass(frozen=True)
+class StreamRow:
+    name: str
+    declaration: Declaration
+    first: int
+    next: int
+    durable: int
+    cti: int
+    ended: bool
+    position: Any
+    counters: dict[str, int]
+
+
+class Streams:
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def create(self, declaration: Declaration) -> None:
+        """Creates the stream, or checks that it was declared alike."""
+        text = declaration.to_json()
+        with self._db.transaction():
+            rows = self._db.query("SELECT declaration FROM streams WHERE name = ?", declaration.name)
+            if not rows:
+                self._db.execute(
+                    "INSERT INTO streams VALUES (?, ?, 0, 0, 0, ?, 0, 'null', '{}')",
+                    declaration.name,
+                    text,
+                    BEGINNING,
+                )
+                return
+            old, new = json.loads(rows[0][0]), json.loads(text)
+            fixed = ("schema", "time", "end", "duration")
+            for field in fixed:
+                if old[field] != new[field]:
+                    difference = f"{field} was {old[field]}, now {new[field]}"
+                    raise ConfigError("PLAN.STREAM_CHANGED", name=declaration.name, difference=difference)
+            self._db.execute("UPDATE streams SET declaration = ? WHERE name = ?", text, declaration.name)
+
+    def names(self) -> list[str]:
+        return [row[0] for row in self._db.query("SELECT name FROM streams ORDER BY name")]
+
+    def get(self, name: str) -> StreamRow:
+        rows = self._db.query("SELECT * FROM streams WHERE name = ?", name)
+        if not rows:
+            known = self.names()
+            raise StoreError(
+                "STORE.NO_STREAM",
+                name=name,
+                store=self._db.root,
+                choices=", ".join(known) or "none",
+                guess=did_you_mean(name, known),
+            )
+        _, declaration, first, following, durable, cti, ended, position, counters = rows[0]
+        return StreamRow(
+            name, Declaration.from_json(declaration), first, following, durable, cti, bool(ended),
+            json.loads(position), json.loads(counters),
+        )  # fmt: skip
+
+    def marks(self) -> dict[str, tuple[int, int]]:
+        """Of every stream: the next number and the CTI. One cheap query, made in every turn of the driver."""
+        return {name: (seq, cti) for name, seq, cti in self._db.query("SELECT name, next_seq, cti FROM streams")}
+
+    def append(self, name: str, expected: int, segments: Sequence[Segment], cti: int) -> bool:
+        """Adds segments that start at ``expected``. False, and nothing done, if that number is taken."""
+        with self._db.transaction():
+            rows = sum(segment.rows for segment in segments)
+            done = self._db.execute(
+                "UPDATE streams SET next_seq = next_seq + ?, cti = max(cti, ?), ended = ? OR ended WHERE name = ? AND next_seq = ?",
+                rows, cti, cti == FOREVER, name, expected,
+            )  # fmt: skip
+            if not done:
+                return False
+            for segment in segments:
+                self._insert(name, segment)
+        return True
+
+    def set_position(self, name: str, position: Any) -> None:
+        self._db.execute("UPDATE streams SET position = ? WHERE name = ?", json.dumps(position), name)
+
+    def count(self, name: str, counters: dict[str, int]) -> None:
+        if any(counters.values()):
+            total = self.get(name).counters
+            for key, number in counters.items():
+                total[key] = total.get(key, 0) + number
+            self._db.execute("UPDATE streams SET counters = ? WHERE name = ?", json.dumps(total), name)
+
+    def set_durable(self, name: str, seq: int) -> None:
+        self._db.execute("UPDATE streams SET durable_seq = max(durable_seq, ?) WHERE name = ?", seq, name)
+
+    def segments(self, name: str, start: int, end: int) -> list[Segment]:
+        """Those with rows in ``[start, end)``, in order."""
+        rows = self._db.query(
+            f"SELECT {_SEGMENT} FROM segments WHERE stream = ? AND rows > 0 AND first < ? AND first + rows > ? ORDER BY first, id",
+            name, end, start,
+        )  # fmt: skip
+        return [_segment(row) for row in rows]
+
+    def cti_at(self, name: str, seq: int) -> int:
+        """The stream's time after the events below ``seq``."""
+        rows = self._db.query("SELECT max(cti) FROM segments WHERE stream = ? AND first + rows <= ?", name, seq)
+        return BEGINNING if rows[0][0] is None else int(rows[0][0])
+
+    def replace(self, name: str, old: Sequence[Segment], new: Segment) -> bool:
+        """Compaction: one segment in place of several. False if they are no longer all there."""
+        first, end = old[0].first, old[-1].end
+        with self._db.transaction():
+            gone = self._db.execute(
+                "DELETE FROM segments WHERE stream = ? AND first >= ? AND first + rows <= ? AND (rows > 0 OR first < ?)",
+                name, first, end, end,
+            )  # fmt: skip
+            if gone < len(old):
+                raise StoreError(
+                    "STORE.DAMAGED",
+                    what=f"stream {name!r}",
+                    reason="segments vanished during compaction",
+                    fix="Start again.",
+                )
+            self._insert(name, new)
+        return True
+
+    def roll_back(self, name: str, seq: int, cti: int) -> None:
+        """Forgets what was appended from ``seq`` on; its producer writes the same again."""
+        with self._db.transaction():
+            self._db.execute(
+                "DELETE FROM segments WHERE stream = ? AND first >= ? AND (rows > 0 OR cti > ?)",
+                name,
+                seq,
+                cti,
+            )
+            self._db.execute("UPDATE streams SET next_seq = ?, cti = ?, ended = 0 WHERE name = ?", seq, cti, name)
+
+    def trim(self, name: str, seq: int) -> int:
+        """Forgets whole segments below ``seq``; gives the first number left."""
+        with self._db.transaction():
+            rows = self._db.query(
+                "SELECT min(first) FROM segments WHERE stream = ? AND rows > 0 AND first + rows > ?",
+                name,
+                seq,
+            )
+            first = rows[0][0] if rows[0][0] is not None else min(seq, self.get(name).next)
+            self._db.execute(
+                "DELETE FROM segments WHERE stream = ? AND first + rows <= ? AND first < ?",
+                name,
+                first,
+                first,
+            )
+            self._db.execute("UPDATE streams SET first_seq = max(first_seq, ?) WHERE name = ?", first, name)
+        return int(first)
+
+    def drop_time_marks(self, name: str, seq: int) -> None:
+        """Segments without rows that every reader has passed, except the newest."""
+        self._db.execute(
+            """DELETE FROM segments WHERE stream = ? AND rows = 0 AND first < ?
+               AND id < (SELECT max(id) FROM segments WHERE stream = ?)""",
+            name, seq, name,
+        )  # fmt: skip
+
+    def paths(self) -> Iterable[str]:
+        """Every file inside the store that a segment refers to."""
+        return [
+            row[0]
+            for row in self._db.query("SELECT DISTINCT path FROM segments WHERE path IS NOT NULL AND external IS NULL")
+        ]
+
+    def counts(self) -> tuple[int, int]:
+        """Number of segments, and rows in all streams."""
+        row = self._db.query("SELECT count(*), coalesce(sum(rows), 0) FROM segments")[0]
+        return int(row[0]), int(row[1])
+
+    def _insert(self, name: str, s: Segment) -> None:
+        blob = (s.blob.path, s.blob.offset, s.blob.length, s.blob.checksum, s.blob.format) if s.blob else (None,) * 5
+        self._db.execute(
+            f"INSERT INTO segments (stream, {_SEGMENT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            name, s.first, s.rows, s.cti, *blob, s.least_vs, s.greatest_vs, s.level, s.external,
+        )  # fmt: skip
+
+
+def _segment(row: tuple[Any, ...]) -> Segment:
+    first, rows, cti, path, at, length, checksum, form, least, greatest, level, external = row
+    blob = Blob(path, at, length, checksum, form) if path is not None else None
+    return Segment(first, rows, cti, blob, least, greatest, level, external)

@@ -1,0 +1,43 @@
+"""Named places where a test can end the process, as a crash would. In normal runs a place costs one comparison.
+
+``WATERCLOCK_CRASH=name:3`` kills the process with SIGKILL when the place ``name`` is reached for the third time.
+``tests/recovery`` stops the system at every one of them.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+
+PLACES = (
+    "ingest.before_write",
+    "ingest.before_commit",
+    "ingest.after_commit",
+    "epoch.before_intent",
+    "epoch.after_intent",
+    "task.running",
+    "task.after_files",
+    "epoch.before_commit",
+    "epoch.after_commit",
+    "sync.before_mark",
+    "sync.after_mark",
+    "sink.after_pending",
+    "sink.before_finish",
+    "compact.after_file",
+    "compact.after_swap",
+    "trim.after_catalog",
+)
+
+_wanted = os.environ.get("WATERCLOCK_CRASH")
+_left = int(_wanted.split(":")[1]) if _wanted else 0
+
+
+def reach(place: str) -> None:
+    global _left
+    if _wanted is None:
+        return
+    assert place in PLACES
+    if _wanted.split(":")[0] == place:
+        _left -= 1
+        if _left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)

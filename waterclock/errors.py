@@ -1,0 +1,150 @@
+"""The catalogue of errors: a stable code, one factual line, then a hint that says what to write.
+
+WaterclockError
+├── ConfigError    the program or a setting is wrong; found before anything runs
+├── DataError      an input row or file breaks its declaration
+├── StoreError     the store cannot be opened, read or written
+└── RunError       something failed while running
+"""
+
+from __future__ import annotations
+
+from string import Formatter
+from typing import NamedTuple
+
+
+class Condition(NamedTuple):
+    message: str
+    hint: str = ""
+
+
+CATALOGUE: dict[str, Condition] = {
+    # time
+    "TIME.BAD_DURATION": Condition(
+        "{text} is not a duration.", "Write a number and a unit: '5s', '2 minutes', '1h 30m', '250ms'."
+    ),
+    "TIME.BAD_INSTANT": Condition(
+        "{text} is not a point in time.", "Write ISO 8601, such as '2026-11-16T02:14:00Z', or microseconds as an int."
+    ),
+    # schema and expressions
+    "SCHEMA.UNKNOWN_TYPE": Condition("Unknown type {type!r}.", "Known types: {choices}."),
+    "SCHEMA.UNKNOWN_COLUMN": Condition("There is no column {column!r} in {where}.", "Columns there: {choices}.{guess}"),
+    "SCHEMA.RESERVED_COLUMN": Condition(
+        "The column name {column!r} is reserved.", "Names that start with an underscore are used for lifetimes and state."
+    ),
+    "SCHEMA.DUPLICATE_COLUMN": Condition("The column {column!r} is defined twice.", "Give each column its own name."),
+    "SCHEMA.EMPTY": Condition("{where} has no columns.", "Declare at least one column."),
+    "EXPR.WRONG_TYPE": Condition("{what} does not take {types}.", "{fix}"),
+    "EXPR.NO_TRUTH": Condition(
+        "An expression has no truth value in Python.", "Use & for AND, | for OR, ~ for NOT, with parentheses around comparisons."
+    ),
+    "EXPR.BAD_LITERAL": Condition("{value} cannot be used as a literal.", "Use None, bool, int, float, str, bytes, date or datetime."),
+    # plan
+    "PLAN.UNION_MISMATCH": Condition("The inputs of a union differ: {left} against {right}.", "Project both sides to the same names and types first."),
+    "PLAN.BAD_WINDOW": Condition("A window of size {size} with hop {hop} is not possible.", "Size and hop must be greater than zero."),
+    "PLAN.BAD_RESULT": Condition("Unknown result lifetime {result!r}.", "Choose one of: window, point_end, hold."),
+    "PLAN.NO_AGGREGATE": Condition("agg() was called without an aggregate.", "Name at least one, such as n=wc.count()."),
+    "PLAN.NOT_AGGREGATE": Condition("{name}={value} is not an aggregate.", "Use wc.count(), wc.sum(x), wc.min(x), wc.max(x) or wc.avg(x)."),
+    "PLAN.NO_OUTPUT": Condition("The app {app!r} has no output.", "End a query with .to(sink) or .into('name')."),
+    "PLAN.DUPLICATE_NAME": Condition("The name {name!r} is used twice in the app {app!r}.", "Give each stream and each output its own name."),
+    "PLAN.BAD_NAME": Condition("{name!r} cannot be a name.", "Use letters, digits, '_', '-' and '.', starting with a letter; at most 100 characters."),
+    "PLAN.CHANGED": Condition(
+        "The query of output {name!r} differs from the one that wrote this store.",
+        "Give the changed query another name, or run it on a new store; its saved state belongs to the old query.",
+    ),
+    "PLAN.STREAM_CHANGED": Condition(
+        "The stream {name!r} was created with another declaration: {difference}.", "Restore the declaration, or give the stream another name."
+    ),
+    "CONFIG.BAD_OPTION": Condition("{option}={value!r} is not possible.", "{fix}"),
+    # data at the border
+    "DATA.MALFORMED": Condition("{where}: {reason}.", "Correct the row, or choose on_bad='skip' or on_bad='divert'."),
+    "DATA.WRONG_TYPE": Condition("{where}: column {column!r} holds {value}, which is not {type}.", "Correct the row, or choose on_bad='skip' or on_bad='divert'."),
+    "DATA.BAD_LIFETIME": Condition("{where}: the lifetime starts at {vs} and ends at {ve}.", "An event must end after it starts. Correct the row, or choose on_bad='skip' or on_bad='divert'."),
+    "DATA.NO_TIME": Condition("{where}: the time column {column!r} is null.", "Every event needs a start. Correct the row, or choose on_bad='skip' or on_bad='divert'."),
+    "DATA.FUTURE": Condition(
+        "{where}: the time {vs} is {ahead} ahead of the clock, more than max_ahead={bound}.",
+        "A row from the future would make every honest row late. Correct it, raise max_ahead, or choose on_bad='skip' or on_bad='divert'.",
+    ),
+    "DATA.LATE": Condition(
+        "{where}: an event starts at {vs}, before the stream's time {cti}.",
+        "Raise slack, or choose late='drop' or late='adjust' or late='divert'.",
+    ),
+    "DATA.UNKNOWN_COLUMN": Condition("{where}: there is no column {column!r} in the stream {stream!r}.", "Columns there: {choices}.{guess}"),
+    "DATA.MISSING_COLUMN": Condition("{where}: the column {column!r} is missing.", "Columns there: {choices}.{guess}"),
+    "DATA.UNREADABLE": Condition("Cannot read {path}: {reason}.", "Make it readable, or move it away: nothing of it was taken."),
+    "DATA.FILE_CHANGED": Condition("The file {path} changed after it was read.", "Files are read in place: restore it, or declare the source with copy=True before the first run."),
+    "DATA.NO_FILES": Condition("No file matches {pattern}.", "Check the path; with watch=True the source waits for files instead."),
+    "DATA.BAD_ROWS": Condition("Cannot make rows of {value}.", "Push a list of dicts, a dict of columns, a Polars or pandas frame, or an Arrow table."),
+    "DATA.STREAM_ENDED": Condition("The stream {stream!r} has ended.", "An ended stream takes no more events; use another name for a new one."),
+    # store
+    "STORE.IN_USE": Condition("The store {store} is in use by {owner}.", "Stop that process first, or wait {seconds} s for its lease to run out."),
+    "STORE.NEWER": Condition("The store {store} was written by a newer version (format {found}, this one reads up to {known}).", "Upgrade waterclock."),
+    "STORE.NOT_A_STORE": Condition("{store} is not a waterclock store.", "Name the directory that an app was run with (--store)."),
+    "STORE.DAMAGED": Condition("{what} is damaged: {reason}.", "{fix}"),
+    "STORE.FULL": Condition("No space left while writing {path}.", "Free some space and start again: everything committed is safe and nothing is repeated."),
+    "STORE.NO_STREAM": Condition("There is no stream {name!r} in the store {store}.", "Streams there: {choices}.{guess}"),
+    "STORE.FENCED": Condition("Another process took over this app.", "Nothing more is written by this one; look for the other with 'waterclock status'."),
+    "STREAM.TRIMMED": Condition("Event {seq} of {stream!r} was removed by retention; the first one left is {first}.", "Read from there, or keep more with retention."),
+    # run
+    "RUN.NO_JAVA": Condition("Java 17 or newer is needed and {found}.", "Install it (Debian: apt-get install openjdk-17-jre-headless; macOS: brew install openjdk@17) or set JAVA_HOME; mode='offline' needs no Java."),
+    "RUN.SPARK_CONNECT": Condition("This is a Spark Connect session, which cannot run jobs on Spark's core API.", "Unset SPARK_REMOTE and spark.remote."),
+    "RUN.STEP_FAILED": Condition("Epoch {epoch} of {vertex!r} failed: {reason}", "Nothing of it was committed; it runs again from its recorded input at the next start."),
+    "RUN.NOT_DETERMINISTIC": Condition("Epoch {epoch} of {vertex!r} gave other rows when it was executed again.", "A query must give the same rows for the same input: look for random or clock functions."),
+    "RUN.SINK_FAILED": Condition("The output {output!r} failed at epoch {epoch}: {reason}", "The rows are safe in the stream {output!r} and are delivered at the next start."),
+    "RUN.SOURCE_FAILED": Condition("The source of {stream!r} failed: {reason}", "Everything taken so far is safe; it goes on from there at the next start."),
+    "RUN.BAD_MODE": Condition("Unknown mode {mode!r}.", "Choose one of: {choices}."),
+    "RUN.ALREADY": Condition("The app {app!r} is already running in this process.", "Keep the handle that run() returned."),
+    "CLI.BAD_PROGRAM": Condition("{file}: {reason}.", "{fix}"),
+}  # fmt: skip
+
+
+class WaterclockError(Exception):
+    """Carries ``code``, ``message`` and ``hint``; printing it shows all three."""
+
+    def __init__(self, code: str, **values: object) -> None:
+        condition = CATALOGUE[code]
+        self.code = code
+        self.values = values
+        self.message = _fill(condition.message, values)
+        self.hint = _fill(condition.hint, values)
+        super().__init__(f"[{code}] {self.message}" + (f"\n  hint: {self.hint}" if self.hint else ""))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (type(self), self.code, self.values)
+
+
+class ConfigError(WaterclockError):
+    """The program or a setting is wrong."""
+
+
+class DataError(WaterclockError):
+    """An input row or file breaks its declaration."""
+
+
+class StoreError(WaterclockError):
+    """The store cannot be opened, read or written."""
+
+
+class RunError(WaterclockError):
+    """Something failed while running."""
+
+
+def did_you_mean(name: str, choices: list[str]) -> str:
+    """A sentence with the nearest of ``choices``, or nothing."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, choices, n=1)
+    return f" Did you mean {near[0]!r}?" if near else ""
+
+
+def _fill(template: str, values: dict[str, object]) -> str:
+    # Checked here so that a wrong parameter fails in the test of that error, not in front of a user.
+    wanted = {name for _, name, _, _ in Formatter().parse(template) if name}
+    missing = wanted - values.keys()
+    if missing:
+        raise KeyError(f"error template wants {sorted(missing)}: {template}")
+    return template.format(**values)
+
+
+def _rebuild(kind: type[WaterclockError], code: str, values: dict[str, object]) -> WaterclockError:
+    return kind(code, **values)

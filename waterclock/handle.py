@@ -1,0 +1,65 @@
+"""What ``App.run`` gives: look at a running app, wait for it, stop it."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from waterclock.runtime.engine import Engine
+from waterclock.runtime.status import Status
+
+
+class Handle:
+    def __init__(self, app: str, engine: Engine) -> None:
+        self.app = app
+        self._engine = engine
+
+    @property
+    def state(self) -> str:
+        return self._engine.state
+
+    def status(self) -> Status:
+        """Where the app stands now; after its end, where it stood."""
+        return self._engine.status()
+
+    def stop(self, drain: bool = True, timeout: float = 30.0) -> None:
+        """Ends the app. ``drain`` finishes and delivers the epochs in hand; always back within ``timeout`` and a few seconds."""
+        self._engine.stop(drain, timeout)
+        self._engine.wait(timeout + 10)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Waits for the end; True when it has come. Raises what made the app fail."""
+        return self._engine.wait(timeout)
+
+    def wait_until_stopped(self, timeout: float = 30.0) -> None:
+        """Waits in the main thread; Ctrl-C and SIGTERM drain and end it within ``timeout``."""
+        with _signals(self, timeout):
+            while not self._engine.wait(0.2):
+                pass
+
+    def __enter__(self) -> Handle:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._engine.state in ("running", "draining"):
+            self.stop()
+
+
+@contextmanager
+def _signals(handle: Handle, timeout: float) -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: object) -> None:
+        # A second signal does not wait.
+        handle._engine.stop(drain=handle.state == "running", timeout=timeout)
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, old in before.items():
+            signal.signal(number, old)

@@ -1,0 +1,71 @@
+"""Stable 64-bit hashes of rows: they place keys in partitions and make digests, so they are a storage format.
+
+Version 1: numbers through the splitmix64 finaliser, text and bytes through XXH3-64, columns chained in order.
+A change here must raise ``VERSION``; ``tests/unit/test_hashing.py`` pins vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+import polars_hash  # noqa: F401  (registers the nchash namespace)
+
+VERSION = 1
+SPACE = 2**64
+
+_NULL = np.uint64(0x9E3779B97F4A7C15)
+_A = np.uint64(0xBF58476D1CE4E5B9)
+_B = np.uint64(0x94D049BB133111EB)
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+def hash_rows(frame: pl.DataFrame, columns: Sequence[str]) -> np.ndarray:
+    """One uint64 per row over the named columns; without columns, zeros."""
+    result = np.zeros(frame.height, dtype=np.uint64)
+    for column in columns:
+        result = _mix(result + _GOLDEN + _column(frame[column]))
+    return result
+
+
+def digest(frame: pl.DataFrame) -> int:
+    """A digest of the bag of rows: the same for any order and any cut into parts (add parts modulo 2**64)."""
+    if frame.height == 0:
+        return 0
+    with np.errstate(over="ignore"):
+        return int(hash_rows(frame, frame.columns).sum(dtype=np.uint64))
+
+
+def ranges(parts: int) -> list[tuple[int, int]]:
+    """The hash space cut into ``parts`` contiguous half-open ranges."""
+    cuts = [part * SPACE // parts for part in range(parts + 1)]
+    return list(zip(cuts[:-1], cuts[1:], strict=True))
+
+
+def _mix(x: np.ndarray) -> np.ndarray:
+    x = (x ^ (x >> np.uint64(30))) * _A
+    x = (x ^ (x >> np.uint64(27))) * _B
+    mixed: np.ndarray = x ^ (x >> np.uint64(31))
+    return mixed
+
+
+def _column(values: pl.Series) -> np.ndarray:
+    kind = values.dtype
+    if kind == pl.String or kind == pl.Binary:
+        hashed = values.to_frame("v").select(pl.col("v").nchash.xxh3_64()).to_series()  # type: ignore[attr-defined]
+        return hashed.fill_null(int(_NULL)).cast(pl.UInt64).to_numpy()
+    if kind.is_float():
+        # -0.0 equals 0.0 and all NaNs are one value, so they must hash alike.
+        wide = values.cast(pl.Float64).fill_null(0.0).to_numpy() + 0.0
+        bits = np.where(np.isnan(wide), np.nan, wide).view(np.uint64)
+    elif kind == pl.Boolean:
+        bits = values.cast(pl.UInt8).fill_null(0).to_numpy().astype(np.uint64)
+    elif kind == pl.UInt64:
+        bits = values.fill_null(0).to_numpy()
+    else:
+        bits = values.to_physical().cast(pl.Int64).fill_null(0).to_numpy().view(np.uint64)
+    mixed = _mix(bits + _GOLDEN)
+    if values.null_count():
+        mixed = np.where(values.is_null().to_numpy(), _NULL, mixed)
+    return mixed

@@ -1,0 +1,1 @@
+"""The skins over the plan."""

@@ -1,0 +1,89 @@
+"""Cuts a query into the form that runs: stateful nodes and an output, each fed by legs.
+
+A leg is an origin (a stream or a stateful node) followed by stateless operators. A union is just a target with
+several legs, so it never moves a row. Legs of one target are numbered in plan order, which fixes the order
+of the output whatever the parallelism.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from waterclock.errors import ConfigError
+from waterclock.plan.nodes import Filter, Input, Node, Project, Union, WindowAggregate
+
+OUTPUT = "output"
+
+
+@dataclass(frozen=True)
+class Leg:
+    origin: str
+    """Name of an input stream, or id of a stateful node."""
+    stage: int
+    """The stage whose tasks run this leg: 0 reads streams, k runs behind the stateful nodes of stage k."""
+    source: Node
+    operators: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Stateful:
+    id: str
+    stage: int
+    node: WindowAggregate
+    legs: tuple[Leg, ...]
+
+
+@dataclass(frozen=True)
+class VertexPlan:
+    name: str
+    root: Node
+    nodes: tuple[Stateful, ...]
+    """In topological order."""
+    legs: tuple[Leg, ...]
+    """Those that end in the output."""
+
+    @property
+    def stages(self) -> int:
+        return 1 + max((node.stage for node in self.nodes), default=0)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        legs = [*self.legs, *(leg for node in self.nodes for leg in node.legs)]
+        return tuple(sorted({leg.origin for leg in legs if isinstance(leg.source, Input)}))
+
+    @property
+    def identity(self) -> str:
+        return self.root.identity
+
+    def targets(self) -> Iterator[tuple[str, tuple[Leg, ...]]]:
+        """Everything that legs lead to."""
+        for node in self.nodes:
+            yield node.id, node.legs
+        yield OUTPUT, self.legs
+
+
+def cut(name: str, root: Node) -> VertexPlan:
+    """The vertex that computes ``root`` and writes it to the stream ``name``."""
+    nodes: dict[str, Stateful] = {}
+    legs = tuple(_legs(root, (), nodes))
+    plan = VertexPlan(name, root, tuple(nodes.values()), legs)
+    if not plan.inputs:
+        raise ConfigError("PLAN.NO_OUTPUT", app=name)
+    return plan
+
+
+def _legs(node: Node, above: tuple[Node, ...], nodes: dict[str, Stateful]) -> Iterator[Leg]:
+    if isinstance(node, Filter | Project):
+        yield from _legs(node.input, (node, *above), nodes)
+    elif isinstance(node, Union):
+        for branch in node.branches:
+            yield from _legs(branch, above, nodes)
+    elif isinstance(node, Input):
+        yield Leg(node.stream, 0, node, above)
+    else:
+        assert isinstance(node, WindowAggregate)
+        if node.identity not in nodes:
+            inner = tuple(_legs(node.input, (), nodes))
+            nodes[node.identity] = Stateful(node.identity, 1 + max(leg.stage for leg in inner), node, inner)
+        yield Leg(node.identity, nodes[node.identity].stage, node, above)

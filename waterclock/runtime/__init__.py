@@ -1,0 +1,1 @@
+"""Epochs, snapshots, recovery and garbage collection."""

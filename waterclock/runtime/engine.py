@@ -1,0 +1,219 @@
+"""Runs an app: gives turns to its sources, vertices, sinks and keeper, in threads or one after another."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from waterclock.catalog.leases import TTL
+from waterclock.errors import WaterclockError
+from waterclock.runtime.delivery import DeliveryWorker
+from waterclock.runtime.keeper import Keeper
+from waterclock.runtime.pump import Pump
+from waterclock.runtime.runner import Runner
+from waterclock.runtime.status import Status, vertex_status
+from waterclock.runtime.store import Store
+from waterclock.runtime.vertex import POLL, VertexWorker
+
+
+class Worker(Protocol):
+    name: str
+
+    def turn(self) -> bool: ...
+    def request_stop(self) -> None: ...
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Everything of an app that runs."""
+
+    store: Store
+    runner: Runner
+    sources: list[str]
+    pumps: list[Pump]
+    vertices: list[VertexWorker]
+    deliveries: list[DeliveryWorker]
+    keeper: Keeper
+
+
+class Engine:
+    """States: running, draining, stopped, failed."""
+
+    def __init__(self, app: str, parts: Parts, drain: bool) -> None:
+        self.app = app
+        self.parts = parts
+        self._final: Status | None = None
+        self.state = "running"
+        self.error: WaterclockError | None = None
+        self.started = time.time()
+        self._drain = drain
+        self._done = threading.Event()
+        self._halt = threading.Event()
+        self._threads: list[threading.Thread] = []
+        self._closed = threading.Lock()
+        peers = {vertex.vertex: vertex for vertex in parts.vertices}
+        for vertex in parts.vertices:
+            vertex.know(peers)
+
+    # -- in threads: live and drain ------------------------------------------------------------------------
+
+    def start(self) -> None:
+        workers: list[Worker] = [
+            *self.parts.pumps,
+            *self.parts.vertices,
+            *self.parts.deliveries,
+            self.parts.keeper,
+        ]
+        for worker in workers:
+            thread = threading.Thread(target=self._loop, args=(worker,), name=worker.name, daemon=True)
+            self._threads.append(thread)
+        self._threads.append(threading.Thread(target=self._supervise, name="supervisor", daemon=True))
+        for thread in self._threads:
+            thread.start()
+
+    def _loop(self, worker: Worker) -> None:
+        seen = 0
+        try:
+            while not self._halt.is_set():
+                if not worker.turn():
+                    seen = self.parts.store.bell.wait(seen, POLL)
+        except WaterclockError as error:
+            self._fail(error)
+
+    def _supervise(self) -> None:
+        """Renews the lease, ends a drain when all is done, and closes."""
+        renewed = time.monotonic()
+        deadline: float | None = None
+        while not self._halt.is_set():
+            self.parts.store.bell.wait(-1, POLL)
+            try:
+                if time.monotonic() - renewed > TTL / 3 and self.parts.store.lease is not None:
+                    self.parts.store.catalog.leases.renew(self.parts.store.lease)
+                    renewed = time.monotonic()
+            except WaterclockError as error:
+                self._fail(error)
+            if self.state == "draining" and deadline is None:
+                deadline = time.monotonic() + self._timeout
+            if self.state == "draining" and deadline is not None and time.monotonic() > deadline:
+                self.parts.runner.cancel()
+                break
+            if (self._drain or self.state == "draining") and self._finished():
+                break
+        self._halt.set()
+        self.parts.store.bell.ring()
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join(timeout=5)
+        self._close()
+
+    def _finished(self) -> bool:
+        """All input that there is was taken, computed, made durable and delivered."""
+        if not all(pump.exhausted for pump in self.parts.pumps):
+            return False
+        if self.state != "draining" and not all(self._caught_up(vertex) for vertex in self.parts.vertices):
+            return False
+        if self.state == "draining" and not all(vertex.halted for vertex in self.parts.vertices):
+            return False
+        for delivery in self.parts.deliveries:
+            delivery.flush = True
+        durable = {v.name: v.durable >= v.epoch for v in self.parts.store.catalog.epochs.vertices()}
+        if not all(durable[vertex.vertex] for vertex in self.parts.vertices):
+            return False
+        return not any(delivery.behind for delivery in self.parts.deliveries)
+
+    def _caught_up(self, vertex: VertexWorker) -> bool:
+        catalog = self.parts.store.catalog
+        snapshot = catalog.epochs.snapshot(vertex.vertex)
+        marks = catalog.streams.marks()
+        if catalog.epochs.pending(vertex.vertex) is not None:
+            return False
+        return all(
+            (
+                snapshot.positions.get(name, 0),
+                snapshot.ctis.get(name, marks[name][1] if marks[name][0] == 0 else None),
+            )
+            == marks[name]
+            for name in vertex.inputs
+        )
+
+    # -- one after another: offline ------------------------------------------------------------------------
+
+    def run_here(self) -> None:
+        """Turn by turn in the calling thread, until all input is used up: breakpoints work, no JVM."""
+        parts = self.parts
+        for vertex in parts.vertices:
+            vertex.single_threaded = True
+        try:
+            while True:
+                worked = [pump.turn() for pump in parts.pumps]
+                worked += [vertex.turn() for vertex in parts.vertices]
+                worked.append(parts.keeper.turn())
+                worked += [delivery.turn() for delivery in parts.deliveries]
+                if not any(worked) and self._finished():
+                    break
+        except WaterclockError as error:
+            self._fail(error)
+        finally:
+            self._close()
+        self.wait()
+
+    # -- the handle's side ---------------------------------------------------------------------------------
+
+    def stop(self, drain: bool, timeout: float) -> None:
+        """``drain``: finish and deliver the epochs in hand first, for at most ``timeout`` seconds."""
+        self._timeout = timeout if drain else 0.0
+        if self.state == "running":
+            self.state = "draining"
+            for worker in [*self.parts.pumps, *self.parts.vertices, *self.parts.deliveries]:
+                worker.request_stop()
+        self.parts.store.bell.ring()
+
+    _timeout = 30.0
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """True when it has ended; raises what made it fail."""
+        ended = self._done.wait(timeout)
+        if ended and self.error is not None:
+            raise self.error
+        return ended
+
+    def status(self) -> Status:
+        with self._closed:
+            if self._final is None:
+                return self._status()
+            return replace(self._final, state=self.state)
+
+    def _status(self) -> Status:
+        catalog = self.parts.store.catalog
+        return Status(
+            self.app, self.state, time.time() - self.started,
+            tuple(vertex_status(catalog, vertex) for vertex in self.parts.vertices),
+            {name: catalog.streams.get(name).counters for name in self.parts.sources},
+        )  # fmt: skip
+
+    def _fail(self, error: WaterclockError) -> None:
+        if self.error is None:
+            self.error = error
+            self.state = "failed"
+        self._halt.set()
+        self.parts.runner.cancel()
+        self.parts.store.bell.ring()
+
+    def _close(self) -> None:
+        with self._closed:
+            if self._done.is_set():
+                return
+            for worker in (*self.parts.pumps, *self.parts.deliveries):
+                worker.close()
+            try:
+                if self.error is None:
+                    self.parts.keeper.close()
+            except WaterclockError as error:
+                self.error = self.error or error
+            self._final = self._status()
+            self.parts.runner.close()
+            self.parts.store.close()
+            self.state = "failed" if self.error is not None else "stopped"
+            self._done.set()

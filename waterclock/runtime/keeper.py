@@ -1,0 +1,174 @@
+"""Off the critical path: makes commits durable, forgets what no snapshot needs, compacts and trims streams."""
+
+from __future__ import annotations
+
+import time
+import uuid
+import zlib
+from pathlib import Path
+
+from waterclock import crashpoints
+from waterclock.catalog import StreamRow
+from waterclock.runtime.log import StreamReader
+from waterclock.runtime.store import Store
+from waterclock.schema import VS
+from waterclock.storage.blobs import PARQUET, Blob, sync_file
+from waterclock.streams import Segment
+from waterclock.time import BEGINNING
+
+GROUP = 16
+"""So many segments of one level become one of the next."""
+FULL = 128 << 20
+"""Segments of this many bytes are not merged further."""
+ORPHAN_AGE = 60.0
+"""A file that nobody names is removed when it is this old: another process may be about to commit it."""
+
+
+class Keeper:
+    name = "keeper"
+
+    def __init__(
+        self, store: Store, vertices: list[str], tidy_every: float = 1.0, orphan_age: float = ORPHAN_AGE
+    ) -> None:
+        self._store = store
+        self._vertices = vertices
+        self._tidy_every = tidy_every
+        self._orphan_age = orphan_age
+        self._tidied = time.monotonic()
+        self._swept = 0.0
+
+    def request_stop(self) -> None:
+        pass
+
+    def turn(self) -> bool:
+        worked = self.sync()
+        if time.monotonic() - self._tidied >= self._tidy_every:
+            self.tidy()
+            self._tidied = time.monotonic()
+        return worked
+
+    def close(self) -> None:
+        self.sync()
+
+    def sync(self) -> bool:
+        """Moves the durable marks up to what is committed now."""
+        catalog = self._store.catalog
+        behind = [v for v in catalog.epochs.vertices() if v.name in self._vertices and v.durable < v.epoch]
+        if not behind:
+            return False
+        ends = {v.name: catalog.epochs.snapshot(v.name, v.epoch).output_end for v in behind}
+        self._store.sync_files()
+        crashpoints.reach("sync.before_mark")
+        with catalog.transaction(self._store.lease, durable=True):
+            for vertex in behind:
+                catalog.epochs.set_durable(vertex.name, vertex.epoch)
+                catalog.streams.set_durable(vertex.name, ends[vertex.name])
+        crashpoints.reach("sync.after_mark")
+        self._store.bell.ring()
+        return True
+
+    def tidy(self) -> None:
+        """Forget, compact, trim, sweep."""
+        catalog = self._store.catalog
+        delivered = catalog.sinks.delivered()
+        for vertex in catalog.epochs.vertices():
+            if vertex.name in self._vertices:
+                with catalog.transaction(self._store.lease):
+                    catalog.epochs.forget(vertex.name, min(vertex.durable, delivered.get(vertex.name, vertex.durable)))
+        for name in catalog.streams.names():
+            row = catalog.streams.get(name)
+            floor = self._floor(row)
+            with catalog.transaction(self._store.lease):
+                catalog.streams.drop_time_marks(name, floor)
+            self._compact(row, floor)
+            self._trim(row, floor)
+        if time.monotonic() - self._swept >= 10 * self._tidy_every:
+            self.sweep()
+            self._swept = time.monotonic()
+
+    def _floor(self, row: StreamRow) -> int:
+        """Low-water mark: below it every reader's durable snapshot has passed."""
+        catalog = self._store.catalog
+        floor = row.durable
+        delivered = catalog.sinks.delivered()
+        for vertex in catalog.epochs.vertices():
+            base = catalog.epochs.snapshot(vertex.name, vertex.durable)
+            if row.name in base.positions or self._reads(vertex.name, row.name):
+                floor = min(floor, base.positions.get(row.name, 0))
+            if vertex.name == row.name and row.name in delivered:
+                floor = min(floor, catalog.epochs.snapshot(row.name, delivered[row.name]).output_end)
+        return floor
+
+    def _reads(self, vertex: str, stream: str) -> bool:
+        pending = self._store.catalog.epochs.pending(vertex)
+        return pending is not None and stream in pending.inputs
+
+    def _compact(self, row: StreamRow, floor: int) -> None:
+        group = pick_group(self._store.catalog.streams.segments(row.name, row.first, floor), floor)
+        if not group:
+            return
+        frame = StreamReader(self._store.catalog, row.name).read(group[0].first, group[-1].end)
+        path = f"streams/{row.name}/{uuid.uuid4().hex}.parquet"
+        target = self._store.root / path
+        frame.write_parquet(target, compression="zstd")
+        sync_file(target)
+        crashpoints.reach("compact.after_file")
+        data = target.read_bytes()
+        blob = Blob(path, 0, len(data), zlib.crc32(data), PARQUET)
+        cti = max(self._store.catalog.streams.cti_at(row.name, group[-1].end), BEGINNING)
+        least, greatest = int(frame[VS].min()), int(frame[VS].max())  # type: ignore[arg-type]
+        merged = Segment(group[0].first, frame.height, cti, blob, least, greatest, level=group[0].level + 1)
+        with self._store.catalog.transaction(self._store.lease, durable=True):
+            self._store.catalog.streams.replace(row.name, group, merged)
+        crashpoints.reach("compact.after_swap")
+
+    def _trim(self, row: StreamRow, floor: int) -> None:
+        retention = row.declaration.retention
+        if retention is None or row.cti == BEGINNING:
+            return
+        end = row.first
+        for segment in self._store.catalog.streams.segments(row.name, row.first, floor):
+            if segment.end > floor or segment.greatest_vs >= row.cti - retention:
+                break
+            end = segment.end
+        if end > row.first:
+            with self._store.catalog.transaction(self._store.lease):
+                self._store.catalog.streams.trim(row.name, end)
+            crashpoints.reach("trim.after_catalog")
+
+    def sweep(self) -> None:
+        """Removes files that nothing names: of lost attempts, merged runs, compacted and trimmed segments."""
+        catalog = self._store.catalog
+        committed = {v.name: v.epoch for v in catalog.epochs.vertices()}
+        on_disk = [path for folder in ("streams", "state") for path in (self._store.root / folder).glob("*/*")]
+        # Named after the listing: a file that is committed in between is named by then.
+        named = {*catalog.streams.paths(), *catalog.epochs.paths(), *self._store.open_paths()}
+        for path in on_disk:
+            relative = str(path.relative_to(self._store.root))
+            if relative not in named and self._is_orphan(path, committed):
+                path.unlink(missing_ok=True)
+
+    def _is_orphan(self, path: Path, committed: dict[str, int]) -> bool:
+        if path.name.startswith("e") and "-" in path.name:
+            # Written by a task: it can only be named by the commit of its epoch.
+            return int(path.name[1:].split("-")[0]) <= committed.get(path.parent.name, -1)
+        try:
+            return time.time() - path.stat().st_mtime >= self._orphan_age
+        except FileNotFoundError:
+            return False
+
+
+def pick_group(segments: list[Segment], floor: int) -> list[Segment]:
+    """The first group of neighbours of one level that is worth merging."""
+    group: list[Segment] = []
+    for segment in segments:
+        full = segment.blob is None or segment.blob.length >= FULL
+        if segment.end > floor or segment.external is not None or (segment.level > 0 and full):
+            group = []
+            continue
+        if group and group[0].level != segment.level:
+            group = []
+        group.append(segment)
+        if len(group) >= GROUP or sum(s.blob.length for s in group if s.blob) >= FULL:
+            return group
+    return []

@@ -1,0 +1,207 @@
+"""Writing and reading streams: what is appended is durable before it is acknowledged, readers see only what is committed."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from waterclock import crashpoints
+from waterclock.catalog import Catalog, Lease
+from waterclock.connect.base import Chunk, External
+from waterclock.errors import DataError, StoreError
+from waterclock.runtime.store import Store
+from waterclock.schema import VE, VS, Schema
+from waterclock.storage import Blob, encode
+from waterclock.streams import Declaration, Piece, Rejected, Segment, admit, scan_piece
+from waterclock.streams.segment import external_stamp
+from waterclock.time import BEGINNING
+
+BAD_ROWS = Schema.of({"where": "string", "reason": "string", "row": "string"})
+LARGE = 8 << 20
+"""Appends of this many bytes get a file of their own."""
+
+_KEEP: Any = object()
+
+
+def bad_rows_declaration(declaration: Declaration) -> Declaration:
+    return Declaration(declaration.bad_stream, BAD_ROWS, None)
+
+
+def late_rows_declaration(declaration: Declaration) -> Declaration:
+    return Declaration(declaration.late_stream, declaration.schema, None)
+
+
+def wall_clock() -> int:
+    return time.time_ns() // 1000
+
+
+@dataclass(frozen=True)
+class Appended:
+    first: int
+    end: int
+    cti: int
+
+
+class StreamLog:
+    """The writing end of a source stream. Any number of writers may race: each number is given once."""
+
+    def __init__(self, store: Store, name: str, lease: Lease | None = None) -> None:
+        self.store = store
+        self.name = name
+        self._lease = lease
+        self._lock = threading.Lock()
+        self.row = store.catalog.streams.get(name)
+
+    def append(self, chunk: Chunk, keep_position: bool = False) -> Appended:
+        """Admits a chunk and makes it durable. Raises, with nothing taken, where the policy says fail."""
+        with self._lock:
+            return self._append(chunk, _KEEP if keep_position else chunk.position)
+
+    def advance(self, cti: int) -> None:
+        """Moves the stream's time without events; ``FOREVER`` ends it."""
+        with self._lock:
+            while cti > self.row.cti:
+                mark = Segment(self.row.next, 0, cti, None, BEGINNING, BEGINNING)
+                if self._commit([mark], cti, _KEEP, {}, (), None):
+                    return
+                self.row = self.store.catalog.streams.get(self.name)
+
+    def _append(self, chunk: Chunk, position: Any) -> Appended:
+        rejected = list(chunk.rejected)
+        while True:
+            if self.row.ended:
+                raise DataError("DATA.STREAM_ENDED", stream=self.name)
+            first, cti = self.row.next, self.row.cti
+            late: pl.DataFrame | None = None
+            segments: list[Segment] = []
+            bad = rejected
+            if chunk.external is not None:
+                cti = max(cti, chunk.external.greatest_vs - self.row.declaration.slack)
+                segments.append(_in_place(chunk.external, first, cti))
+                counters = {"rows": chunk.external.rows}
+            elif chunk.rows is not None:
+                admitted = admit(chunk.rows, self.row.declaration, cti, wall_clock(), chunk.where)
+                bad = rejected + admitted.rejected
+                self._check(bad)
+                cti, counters, late = admitted.cti, admitted.counters, admitted.late
+                if admitted.events.height:
+                    segments.append(self._written(admitted.events, first, cti))
+            else:
+                self._check(bad)
+                counters = {}
+            if bad:
+                counters["bad_diverted" if self.row.declaration.on_bad == "divert" else "bad_skipped"] = len(bad)
+            if cti > self.row.cti and not segments:
+                segments.append(Segment(first, 0, cti, None, BEGINNING, BEGINNING))
+            if self._commit(segments, cti, position, counters, bad, late):
+                return Appended(first, first + sum(segment.rows for segment in segments), cti)
+            self.row = self.store.catalog.streams.get(self.name)
+
+    def _check(self, bad: Sequence[Rejected]) -> None:
+        if bad and self.row.declaration.on_bad == "fail":
+            raise bad[0].error
+
+    def _written(self, events: pl.DataFrame, first: int, cti: int) -> Segment:
+        crashpoints.reach("ingest.before_write")
+        blob = self._blob(self.name, events)
+        return Segment(first, events.height, cti, blob, int(events[VS].min()), int(events[VS].max()))  # type: ignore[arg-type]
+
+    def _blob(self, name: str, frame: pl.DataFrame) -> Blob:
+        file = self.store.growing(f"streams/{name}")
+        blob = file.append(encode(frame))
+        file.sync()
+        return blob
+
+    def _commit(
+        self, segments: list[Segment], cti: int, position: Any, counters: dict[str, int],
+        bad: Sequence[Rejected], late: pl.DataFrame | None,
+    ) -> bool:  # fmt: skip
+        streams = self.store.catalog.streams
+        side: list[tuple[str, pl.DataFrame, Blob]] = []
+        if bad and self.row.declaration.on_bad == "divert":
+            frame = bad_frame(bad)
+            side.append((self.row.declaration.bad_stream, frame, self._blob(self.row.declaration.bad_stream, frame)))
+        if late is not None and late.height:
+            side.append((self.row.declaration.late_stream, late, self._blob(self.row.declaration.late_stream, late)))
+        crashpoints.reach("ingest.before_commit")
+        with self.store.catalog.transaction(self._lease, durable=True):
+            if not streams.append(self.name, self.row.next, segments, cti):
+                return False
+            for name, frame, blob in side:
+                at = streams.get(name).next
+                least, greatest = int(frame[VS].min()), int(frame[VS].max())  # type: ignore[arg-type]
+                streams.append(name, at, [Segment(at, frame.height, BEGINNING, blob, least, greatest)], BEGINNING)
+            if position is not _KEEP:
+                streams.set_position(self.name, position)
+            streams.count(self.name, counters)
+            self.row = streams.get(self.name)
+            streams.set_durable(self.name, self.row.next)
+        crashpoints.reach("ingest.after_commit")
+        self.store.bell.ring()
+        return True
+
+
+def bad_frame(bad: Sequence[Rejected]) -> pl.DataFrame:
+    now = wall_clock()
+    columns = {
+        "where": [r.where for r in bad],
+        "reason": [r.reason for r in bad],
+        "row": [r.row for r in bad],
+    }
+    return pl.DataFrame({VS: [now] * len(bad), VE: [now + 1] * len(bad), **columns}, schema=BAD_ROWS.frame_schema())
+
+
+def _in_place(file: External, first: int, cti: int) -> Segment:
+    from pathlib import Path
+
+    stamp = external_stamp(Path(file.path))
+    blob = Blob(file.path, 0, int(stamp.split(":")[0]), 0, file.format)
+    return Segment(first, file.rows, cti, blob, file.least_vs, file.greatest_vs, external=stamp)
+
+
+class StreamReader:
+    """The reading end of any stream. Readers never wait for each other or for writers."""
+
+    def __init__(self, catalog: Catalog, name: str) -> None:
+        self._catalog = catalog
+        self._name = name
+        self._declaration = catalog.streams.get(name).declaration
+        self._at = 0
+
+    def register(self, seq: int) -> None:
+        """Start reading at this sequence number."""
+        row = self._catalog.streams.get(self._name)
+        if seq < row.first:
+            raise StoreError("STREAM.TRIMMED", seq=seq, stream=self._name, first=row.first)
+        self._at = seq
+
+    rewind = register
+
+    def read_next(self, limit: int = 1 << 20) -> tuple[int, pl.DataFrame]:
+        """The next committed events and the number of the first; no rows when there are none yet."""
+        first = self._at
+        end = min(self._catalog.streams.get(self._name).next, first + limit)
+        frame = self.read(first, end)
+        self._at = max(first, end)
+        return first, frame
+
+    def read(self, start: int, end: int) -> pl.DataFrame:
+        frames: list[pl.LazyFrame] = []
+        at = start
+        for segment in self._catalog.streams.segments(self._name, start, end):
+            assert segment.blob is not None
+            if segment.first > at:
+                break
+            upto = min(end, segment.end)
+            piece = Piece(segment.blob, at - segment.first, upto - at, segment.external)
+            frames.append(scan_piece(self._catalog.root, piece, self._declaration))
+            at = upto
+        if at < end:
+            first = self._catalog.streams.get(self._name).first
+            raise StoreError("STREAM.TRIMMED", seq=at, stream=self._name, first=first)
+        return pl.concat(frames).collect() if frames else self._declaration.schema.empty()

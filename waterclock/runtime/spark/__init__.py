@@ -1,0 +1,1 @@
+"""Runs steps on Spark. The only package that imports pyspark."""

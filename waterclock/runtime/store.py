@@ -1,0 +1,79 @@
+"""A store that is open for running: its directory, catalog, lease and growing files."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+from waterclock.catalog import Catalog, Lease
+from waterclock.storage import Blob, GrowingFile
+from waterclock.storage.blobs import sync_file
+
+
+class Bell:
+    """Rings when something was committed; loops wait on it instead of polling."""
+
+    def __init__(self) -> None:
+        self._condition = threading.Condition()
+        self._count = 0
+
+    def ring(self) -> None:
+        with self._condition:
+            self._count += 1
+            self._condition.notify_all()
+
+    def wait(self, seen: int, timeout: float) -> int:
+        """Returns at once if it rang since ``seen``; gives the count to pass next time."""
+        with self._condition:
+            if self._count == seen:
+                self._condition.wait(timeout)
+            return self._count
+
+
+class Store:
+    def __init__(self, catalog: Catalog, lease: Lease | None) -> None:
+        self.root: Path = catalog.root
+        self.catalog = catalog
+        self.lease = lease
+        self.bell = Bell()
+        self._growing: dict[str, GrowingFile] = {}
+        self._unsynced: set[str] = set()
+        self._lock = threading.Lock()
+
+    def growing(self, directory: str) -> GrowingFile:
+        with self._lock:
+            if directory not in self._growing:
+                self._growing[directory] = GrowingFile(self.root, directory)
+            return self._growing[directory]
+
+    def keep(self, directory: str, blob: Blob | None, data: bytes | None) -> Blob:
+        """The blob of a task's result: written by the task, or appended here when it came as bytes."""
+        if blob is None:
+            assert data is not None
+            return self.growing(directory).append(data)
+        with self._lock:
+            self._unsynced.add(blob.path)
+        return blob
+
+    def sync_files(self) -> None:
+        """Everything kept before this call survives a power cut when it returns."""
+        with self._lock:
+            files, self._unsynced = self._unsynced, set()
+            growing = list(self._growing.values())
+        for file in growing:
+            file.sync()
+        for path in files:
+            if (self.root / path).exists():
+                sync_file(self.root / path)
+
+    def open_paths(self) -> set[str]:
+        """Files that are still written to."""
+        with self._lock:
+            return {file.path for file in self._growing.values()} | set(self._unsynced)
+
+    def close(self) -> None:
+        for file in self._growing.values():
+            file.close()
+        if self.lease is not None:
+            self.catalog.leases.release(self.lease)
+        self.catalog.close()

@@ -1,0 +1,257 @@
+"""What one task of an epoch does. The in-process runner and Spark's workers run exactly this code.
+
+Stage 0 reads input pieces and runs the legs behind them. Stage k owns a range of keys: it takes the blocks sent to
+its stateful nodes, steps them and runs the legs behind. Blocks for later stages and reports pass through.
+"""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import polars as pl
+
+from waterclock import crashpoints
+from waterclock.hashing import digest, ranges
+from waterclock.operators import leg as legs
+from waterclock.operators.window import WindowOperator
+from waterclock.optimizer.cut import OUTPUT, Leg, Stateful, VertexPlan
+from waterclock.schema import HASH, VE, VS
+from waterclock.state import Run, RunCache, live_in, slice_range
+from waterclock.storage import Blob, encode, write_file
+from waterclock.streams import Declaration, Piece, scan_piece
+from waterclock.time import BEGINNING, FOREVER
+
+INLINE = 256 << 10
+"""Results up to this many bytes go back to the driver, which appends them to a growing file."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """What stays the same over the epochs of a vertex; sent to the workers once."""
+
+    root: str
+    plan: VertexPlan
+    declarations: dict[str, Declaration]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One epoch of a vertex, resolved to files."""
+
+    epoch: int
+    pieces: tuple[tuple[tuple[str, Piece], ...], ...]
+    """For each reading task, in order: input stream and piece."""
+    parts: int
+    ctis: dict[str, int]
+    """New CTI of each input stream."""
+    node_ctis: dict[str, int]
+    tops: dict[str, int]
+    lows: dict[str, int]
+    runs: dict[str, tuple[Run, ...]]
+    merges: dict[str, tuple[Run, ...]]
+    """Runs of each node that this step rewrites; all tables together."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows on their way to a stateful node. One comes from every origin, empty or not: it carries time."""
+
+    target: str
+    leg: int
+    origin: int
+    cti: int
+    top: int
+    tables: dict[str, pl.DataFrame]
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A frame that was written to a file, or comes along as bytes."""
+
+    rows: int
+    blob: Blob | None
+    data: bytes | None
+    least: tuple[int, int]
+    """Least hash (0 for output rows) and least start."""
+    greatest: tuple[int, int]
+    """Greatest hash, and greatest end (state) or greatest start (output)."""
+
+
+@dataclass
+class Report:
+    stage: int
+    index: int
+    outputs: list[tuple[int, Saved, int]] = field(default_factory=list)
+    """Leg, rows, digest."""
+    output_cti: int = FOREVER
+    runs: list[tuple[str, str, int, Saved]] = field(default_factory=list)
+    """Node, table, level, rows."""
+    nodes: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    """Of each node stepped here: CTI seen, top, low."""
+
+
+_cache = RunCache()
+_operators: dict[str, WindowOperator] = {}
+_lock = threading.Lock()
+
+
+def execute(program: Program, step: Step) -> list[Report]:
+    """The whole step in this process, stage after stage."""
+    inbox: list[list[Block]] = [[] for _ in range(step.parts)]
+    reports: list[Report] = []
+    for index in range(len(step.pieces)):
+        sent, report = read_stage(program, step, index)
+        reports.append(report)
+        for part, block in sent:
+            inbox[part].append(block)
+    for stage in range(1, program.plan.stages):
+        outbox: list[list[Block]] = [[] for _ in range(step.parts)]
+        for part in range(step.parts):
+            sent, report = key_stage(program, step, stage, part, inbox[part])
+            reports.append(report)
+            for target, block in sent:
+                outbox[target].append(block)
+        inbox = outbox
+    return reports
+
+
+def read_stage(program: Program, step: Step, index: int) -> tuple[list[tuple[int, Block]], Report]:
+    """Stage 0: the legs behind the input streams, over the pieces of this task."""
+    crashpoints.reach("task.running")
+    plan = program.plan
+    report = Report(0, index)
+    out: list[tuple[int, Block]] = []
+    for target, its_legs in plan.targets():
+        for number, leg in enumerate(its_legs):
+            if leg.stage == 0:
+                frame = _input(program, step, index, leg)
+                _run_leg(program, step, target, number, leg, frame, step.ctis[leg.origin], index, out, report)
+    crashpoints.reach("task.after_files")
+    return out, report
+
+
+def key_stage(
+    program: Program, step: Step, stage: int, part: int, blocks: Iterable[Block]
+) -> tuple[list[tuple[int, Block]], Report]:
+    """Stage k: the stateful nodes of this stage over one range of keys, and the legs behind them."""
+    plan = program.plan
+    report = Report(stage, part)
+    out: list[tuple[int, Block]] = []
+    here = {node.id: node for node in plan.nodes if node.stage == stage}
+    arrived: dict[str, list[Block]] = {name: [] for name in here}
+    for block in blocks:
+        if block.target in here:
+            arrived[block.target].append(block)
+        else:
+            out.append((part, block))
+    for node in here.values():
+        # Ordered by origin: the order of arrival never matters.
+        ordered = sorted(arrived[node.id], key=lambda block: (block.leg, block.origin))
+        output, cti = _step_node(program, step, node, part, ordered, report)
+        for target, its_legs in plan.targets():
+            for number, leg in enumerate(its_legs):
+                if leg.origin == node.id:
+                    _run_leg(program, step, target, number, leg, output.lazy(), cti, part, out, report)
+    return out, report
+
+
+def _input(program: Program, step: Step, index: int, leg: Leg) -> pl.LazyFrame:
+    declaration = program.declarations[leg.origin]
+    root = Path(program.root)
+    found = [scan_piece(root, piece, declaration) for stream, piece in step.pieces[index] if stream == leg.origin]
+    return pl.concat(found) if found else leg.source.schema.empty().lazy()
+
+
+def _run_leg(
+    program: Program, step: Step, target: str, number: int, leg: Leg, frame: pl.LazyFrame, cti: int, origin: int,
+    out: list[tuple[int, Block]], report: Report,
+) -> None:  # fmt: skip
+    rows = legs.run(leg, frame)
+    if target == OUTPUT:
+        report.output_cti = min(report.output_cti, cti)
+        collected = rows.collect()
+        if collected.height:
+            saved = _save(program, f"streams/{program.plan.name}", step.epoch, collected, state=False)
+            report.outputs.append((number, saved, digest(collected)))
+        return
+    node = next(node for node in program.plan.nodes if node.id == target)
+    tables = _operator(node).prepare(rows)
+    top = max((_top(frame) for frame in tables.values()), default=BEGINNING)
+    for part, bounds in enumerate(ranges(step.parts)):
+        mine = {name: slice_range(frame, bounds) for name, frame in tables.items()}
+        out.append((part, Block(target, number, origin, cti, top, {n: f for n, f in mine.items() if f.height})))
+
+
+def _top(frame: pl.DataFrame) -> int:
+    finite = frame.select(pl.max_horizontal(pl.col(VS).max(), pl.col(VE).filter(pl.col(VE) < FOREVER).max())).item()
+    return BEGINNING if finite is None else int(finite)
+
+
+def _step_node(
+    program: Program, step: Step, node: Stateful, part: int, blocks: list[Block], report: Report
+) -> tuple[pl.DataFrame, int]:
+    operator = _operator(node)
+    root = Path(program.root)
+    bounds = ranges(step.parts)[part]
+    runs = step.runs.get(node.id, ())
+    merging = step.merges.get(node.id, ())
+    old = step.node_ctis.get(node.id, BEGINNING)
+    new = max(old, min((block.cti for block in blocks), default=old))
+    top = max([step.tops.get(node.id, BEGINNING), *(block.top for block in blocks)])
+
+    def load(table: str) -> list[pl.DataFrame]:
+        return _frames(root, live_in(runs, table, bounds), bounds)
+
+    fresh: dict[str, pl.DataFrame] = {}
+    for table in operator.tables:
+        frames = [block.tables[table] for block in blocks if table in block.tables]
+        if frames:
+            fresh[table] = frames[0] if len(frames) == 1 else operator.merge(table, frames, BEGINNING)
+    stepped = operator.step(load, fresh, old, new, top)
+    low = max(stepped.low, step.lows.get(node.id, BEGINNING))
+    for table, frame in stepped.added.items():
+        _save_run(program, step, node, table, frame, 0, report)
+    for table in operator.tables:
+        old_runs = live_in(merging, table, bounds)
+        if old_runs:
+            merged = operator.merge(table, _frames(root, old_runs, bounds), low)
+            if merged.height:
+                _save_run(program, step, node, table, merged, max(run.level for run in old_runs) + 1, report)
+    report.nodes[node.id] = (new, top, low)
+    return stepped.output, stepped.cti
+
+
+def _frames(root: Path, runs: list[Run], bounds: tuple[int, int]) -> list[pl.DataFrame]:
+    with _lock:  # vertices of one process share the cache
+        return _cache.frames(root, runs, bounds)
+
+
+def _operator(node: Stateful) -> WindowOperator:
+    with _lock:
+        if node.id not in _operators:
+            _operators[node.id] = WindowOperator(node.node)
+        return _operators[node.id]
+
+
+def _save_run(
+    program: Program, step: Step, node: Stateful, table: str, frame: pl.DataFrame, level: int, report: Report
+) -> None:
+    saved = _save(program, f"state/{program.plan.name}", step.epoch, frame, state=True)
+    report.runs.append((node.id, table, level, saved))
+
+
+def _save(program: Program, directory: str, epoch: int, frame: pl.DataFrame, state: bool) -> Saved:
+    data = encode(frame)
+    blob = None
+    if len(data) > INLINE:
+        # The name is unique to this attempt: one that lost a race or was killed leaves a file that nobody names.
+        blob = write_file(Path(program.root), f"{directory}/e{epoch}-{uuid.uuid4().hex}.arrow", data)
+    hashes = (int(frame[HASH][0]), int(frame[HASH][-1])) if state else (0, 0)
+    last = frame[VE if state else VS].max()
+    least = (hashes[0], int(frame[VS].min()))  # type: ignore[arg-type]
+    greatest = (hashes[1], int(last))  # type: ignore[arg-type]
+    return Saved(frame.height, blob, None if blob else data, least, greatest)

@@ -1,0 +1,288 @@
+"""One vertex at work: carries out what its coordinator says, one instruction a turn."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass, field
+
+from waterclock import crashpoints
+from waterclock.catalog import Commit, Intent, Snapshot
+from waterclock.errors import RunError, StoreError, WaterclockError
+from waterclock.runtime import coordinator as c
+from waterclock.runtime.inprocess import InProcessRunner
+from waterclock.runtime.recovery import check_output, producer_of, roll_back
+from waterclock.runtime.runner import Runner
+from waterclock.runtime.store import Store
+from waterclock.runtime.task import Program, Report, Step
+from waterclock.state import Run, pick_merge
+from waterclock.storage import Damaged
+from waterclock.streams import Piece, Segment
+from waterclock.time import BEGINNING
+
+POLL = 0.05
+SMALL_STATE = 64 << 20
+"""An epoch that only moves time runs in the driver unless the state is larger than this."""
+
+
+@dataclass
+class Progress:
+    """Figures of the last epochs, for status and the live line."""
+
+    epoch: int = -1
+    rows_in: int = 0
+    rows_out: int = 0
+    job_seconds: deque[float] = field(default_factory=lambda: deque(maxlen=500))
+    overhead_seconds: deque[float] = field(default_factory=lambda: deque(maxlen=500))
+    """Of an epoch's time, what was not spent in the runner."""
+
+
+class VertexWorker:
+    def __init__(self, store: Store, program: Program, runner: Runner, max_rows: int, most_tasks: int | None) -> None:
+        self.name = f"vertex {program.plan.name}"
+        self.store = store
+        self.program = program
+        self.runner = runner
+        self.max_rows = max_rows
+        self.vertex = program.plan.name
+        self.inputs = program.plan.inputs
+        self.progress = Progress()
+        self.damaged = threading.Event()
+        """Set by a reader that found our output damaged."""
+        self.halted = False
+        self._peers: dict[str, VertexWorker] = {}
+        self._in_driver = InProcessRunner()
+        self._parallelism = c.Parallelism(most_tasks or runner.cores)
+        self._coordinator = c.Coordinator(self.inputs, self._parallelism)
+        self._todo: deque[c.Instruction] = deque()
+
+    def know(self, peers: dict[str, VertexWorker]) -> None:
+        """The other vertices of the app, by name."""
+        self._peers = peers
+
+    def request_stop(self) -> None:
+        """No new epoch; one that is recorded is finished."""
+        self._todo.extend(self._coordinator.handle(c.StopRequested()))
+
+    def turn(self) -> bool:
+        """Does the next thing; False when there is nothing to do."""
+        if self.halted:
+            return False
+        if self._coordinator.state == "new":
+            self._todo.extend(self._recover())
+        if self.damaged.is_set() and self._coordinator.state == "idle":
+            roll_back(self.store, self.vertex)
+            self._todo = deque(self._recover())
+            self.damaged.clear()
+        if not self._todo and self._coordinator.state == "idle":
+            self._todo.extend(self._coordinator.handle(c.Offered(self._offers(self._coordinator.snapshot))))
+        if not self._todo:
+            return False
+        instruction = self._todo.popleft()
+        if isinstance(instruction, c.Halt):
+            self.halted = True
+            return False
+        try:
+            self._todo.extend(self._carry_out(instruction))
+        except WaterclockError:
+            raise
+        except Exception as error:
+            raise RunError(
+                "RUN.STEP_FAILED",
+                epoch=self._epoch,
+                vertex=self.vertex,
+                reason=f"{type(error).__name__}: {error}",
+            ) from error
+        return True
+
+    @property
+    def _epoch(self) -> int:
+        return self._coordinator.snapshot.epoch + 1
+
+    def _recover(self) -> list[c.Instruction]:
+        epochs = self.store.catalog.epochs
+        self._coordinator = c.Coordinator(self.inputs, self._parallelism)
+        snapshot = epochs.snapshot(self.vertex)
+        self.progress.epoch = snapshot.epoch
+        return self._coordinator.handle(c.Recovered(snapshot, epochs.pending(self.vertex)))
+
+    def _carry_out(self, instruction: c.Instruction) -> list[c.Instruction]:
+        if isinstance(instruction, c.Record):
+            crashpoints.reach("epoch.before_intent")
+            with self.store.catalog.transaction(self.store.lease):
+                self.store.catalog.epochs.write_intent(self.vertex, instruction.intent)
+            crashpoints.reach("epoch.after_intent")
+            return []
+        if isinstance(instruction, c.Execute):
+            return self._execute(instruction.intent)
+        assert isinstance(instruction, c.Commit)
+        return self._commit(instruction)
+
+    # -- execute -------------------------------------------------------------------------------------------
+
+    def _execute(self, intent: Intent) -> list[c.Instruction]:
+        self._began = time.perf_counter()
+        rows = sum(taken.end - taken.start for taken in intent.inputs.values())
+        while True:
+            step, self._merging = self._resolve(intent)
+            small = rows == 0 and sum(run.blob.length for runs in step.runs.values() for run in runs) < SMALL_STATE
+            runner = self._in_driver if small else self.runner
+            started = time.perf_counter()
+            try:
+                self._reports = runner.run(self.program, step)
+                break
+            except Damaged as damage:
+                if damage.blob in {run.blob for runs in step.runs.values() for run in runs}:
+                    roll_back(self.store, self.vertex)
+                    return self._recover()
+                self._wait_for_repair(damage)
+        self._job_seconds = time.perf_counter() - started
+        self.progress.rows_in += rows
+        after = Snapshot(
+            positions={name: taken.end for name, taken in intent.inputs.items()},
+            ctis={name: taken.new for name, taken in intent.inputs.items()},
+        )
+        return self._coordinator.handle(c.Executed(self._offers(after)))
+
+    def _wait_for_repair(self, damage: Damaged) -> None:
+        producer = self._peers.get(producer_of(self.store, damage) or "")
+        if producer is None:
+            fix = "It was durable and cannot be computed again: restore the file from a copy."
+            raise StoreError("STORE.DAMAGED", what=damage.blob.path, reason=damage.reason, fix=fix)
+        target = self.store.catalog.epochs.snapshot(producer.vertex).epoch
+        producer.damaged.set()
+        self.store.bell.ring()
+        while producer.damaged.is_set() or self.store.catalog.epochs.snapshot(producer.vertex).epoch < target:
+            if self.single_threaded:
+                producer.turn()
+            else:
+                self.store.bell.wait(-1, POLL)
+
+    single_threaded = False
+    """In offline mode nobody else gives the producer its turns."""
+
+    def _offers(self, snapshot: Snapshot) -> dict[str, c.Offer]:
+        streams = self.store.catalog.streams
+        offers: dict[str, c.Offer] = {}
+        marks = streams.marks()
+        for name in self.inputs:
+            following, cti = marks[name]
+            start = snapshot.positions.get(name, 0)
+            end = min(following, start + self.max_rows)
+            if end < following:
+                cti = max(snapshot.ctis.get(name, BEGINNING), streams.cti_at(name, end))
+            offers[name] = c.Offer(end, cti)
+        return offers
+
+    def _resolve(self, intent: Intent) -> tuple[Step, tuple[int, ...]]:
+        """Names to files: the pieces of each reading task, and the state."""
+        snapshot = self._coordinator.snapshot
+        numbered = self.store.catalog.epochs.runs(self.vertex)
+        runs: dict[str, list[Run]] = {}
+        for _, run in numbered:
+            runs.setdefault(run.operator, []).append(run)
+        merges: dict[str, tuple[Run, ...]] = {}
+        for operator, its_runs in runs.items():
+            for table in {run.table for run in its_runs}:
+                merges[operator] = merges.get(operator, ()) + pick_merge(
+                    [run for run in its_runs if run.table == table]
+                )
+        merging = {run for group in merges.values() for run in group}
+        step = Step(
+            epoch=intent.epoch,
+            pieces=self._pieces(intent),
+            parts=intent.parts,
+            ctis={name: taken.new for name, taken in intent.inputs.items()},
+            node_ctis=snapshot.node_ctis,
+            tops=snapshot.tops,
+            lows=snapshot.lows,
+            runs={operator: tuple(its_runs) for operator, its_runs in runs.items()},
+            merges=merges,
+        )
+        return step, tuple(number for number, run in numbered if run in merging)
+
+    def _pieces(self, intent: Intent) -> tuple[tuple[tuple[str, Piece], ...], ...]:
+        rows = sum(taken.end - taken.start for taken in intent.inputs.values())
+        share = -(-rows // intent.readers) if rows else 1
+        tasks: list[list[tuple[str, Piece]]] = [[] for _ in range(intent.readers)]
+        taken_rows = 0
+        for name, taken in intent.inputs.items():
+            at = taken.start
+            for segment in self.store.catalog.streams.segments(name, taken.start, taken.end):
+                assert segment.blob is not None
+                while at < min(segment.end, taken.end):
+                    task = taken_rows // share
+                    size = min(segment.end, taken.end) - at
+                    size = min(size, (task + 1) * share - taken_rows)
+                    tasks[task].append((name, Piece(segment.blob, at - segment.first, size, segment.external)))
+                    at += size
+                    taken_rows += size
+            if at < taken.end:
+                first = self.store.catalog.streams.get(name).first
+                raise StoreError("STREAM.TRIMMED", seq=at, stream=name, first=first)
+        return tuple(tuple(task) for task in tasks)
+
+    # -- commit --------------------------------------------------------------------------------------------
+
+    def _commit(self, instruction: c.Commit) -> list[c.Instruction]:
+        catalog = self.store.catalog
+        intent, before = instruction.intent, self._coordinator.snapshot
+        segments, snapshot = self._output(intent, before, self._reports)
+        runs = self._kept_runs(self._reports)
+        check_output(catalog, self.vertex, snapshot)
+        crashpoints.reach("epoch.before_commit")
+        with catalog.transaction(self.store.lease):
+            if catalog.epochs.commit(self.vertex, Commit(intent, snapshot, runs, self._merging)):
+                catalog.streams.append(self.vertex, before.output_end, segments, snapshot.cti)
+            following = instruction.following
+            pending = catalog.epochs.pending(self.vertex)
+            if pending is None and following is not None:
+                catalog.epochs.write_intent(self.vertex, following)
+        crashpoints.reach("epoch.after_commit")
+        self.store.bell.ring()
+        self.progress.epoch = intent.epoch
+        self.progress.rows_out += snapshot.output_rows
+        self.progress.job_seconds.append(self._job_seconds)
+        self.progress.overhead_seconds.append(time.perf_counter() - self._began - self._job_seconds)
+        return self._coordinator.handle(c.Committed(snapshot, pending))
+
+    def _output(self, intent: Intent, before: Snapshot, reports: list[Report]) -> tuple[list[Segment], Snapshot]:
+        # By leg and then by task: the same order of rows whatever the number of tasks.
+        parts = sorted(
+            ((leg, report.index, saved, digest) for report in reports for leg, saved, digest in report.outputs),
+            key=lambda part: part[:2],
+        )
+        cti = max(before.cti, min(report.output_cti for report in reports))
+        at = before.output_end
+        segments: list[Segment] = []
+        for _, _, saved, _ in parts:
+            blob = self.store.keep(f"streams/{self.vertex}", saved.blob, saved.data)
+            segments.append(Segment(at, saved.rows, before.cti, blob, saved.least[1], saved.greatest[1]))
+            at += saved.rows
+        if cti > before.cti:
+            # Data first, then time: the CTI stands behind the last row.
+            segments.append(Segment(at, 0, cti, None, BEGINNING, BEGINNING))
+        nodes = {name: values for report in reports for name, values in report.nodes.items()}
+        snapshot = Snapshot(
+            epoch=intent.epoch,
+            positions={name: taken.end for name, taken in intent.inputs.items()},
+            ctis={name: taken.new for name, taken in intent.inputs.items()},
+            node_ctis={name: values[0] for name, values in nodes.items()},
+            tops={name: values[1] for name, values in nodes.items()},
+            lows={name: values[2] for name, values in nodes.items()},
+            cti=cti,
+            output_end=at,
+            output_rows=at - before.output_end,
+            digest=sum(digest for *_, digest in parts) % 2**64,
+        )
+        return segments, snapshot
+
+    def _kept_runs(self, reports: list[Report]) -> tuple[Run, ...]:
+        kept: list[Run] = []
+        for report in sorted(reports, key=lambda report: (report.stage, report.index)):
+            for node, table, level, saved in report.runs:
+                blob = self.store.keep(f"state/{self.vertex}", saved.blob, saved.data)
+                (least_hash, least_vs), (greatest_hash, greatest_ve) = saved.least, saved.greatest
+                kept.append(Run(node, table, blob, saved.rows, least_hash, greatest_hash, least_vs, greatest_ve, level))
+        return tuple(kept)

@@ -1,0 +1,69 @@
+"""A run: rows sorted by (hash, start), immutable, with its hash and time bounds."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from waterclock.hashing import SPACE
+from waterclock.schema import HASH
+from waterclock.storage import Blob, read
+
+
+@dataclass(frozen=True)
+class Run:
+    operator: str
+    table: str
+    blob: Blob
+    rows: int
+    least_hash: int
+    greatest_hash: int
+    least_vs: int
+    greatest_ve: int
+    level: int
+    """0 for what one step added; merging runs of level n gives one of level n + 1."""
+
+
+def live_in(runs: Iterable[Run], table: str, part: tuple[int, int]) -> list[Run]:
+    """The runs of a table that have rows in a hash range."""
+    return [run for run in runs if run.table == table and run.least_hash < part[1] and run.greatest_hash >= part[0]]
+
+
+def slice_range(frame: pl.DataFrame, part: tuple[int, int]) -> pl.DataFrame:
+    """The rows of a hash range: two binary searches, no copy."""
+    if part == (0, SPACE) or frame.height == 0:
+        return frame
+    hashes = frame[HASH].to_numpy()
+    low = int(np.searchsorted(hashes, np.uint64(part[0]), side="left"))
+    high = frame.height if part[1] >= SPACE else int(np.searchsorted(hashes, np.uint64(part[1]), side="left"))
+    return frame.slice(low, high - low)
+
+
+class RunCache:
+    """Decoded runs of this process, least recently used out first. Blobs are immutable, so a hit is always right."""
+
+    def __init__(self, limit: int = 512 << 20) -> None:
+        self._limit = limit
+        self._size = 0
+        self._frames: OrderedDict[Blob, tuple[pl.DataFrame, int]] = OrderedDict()
+
+    def frames(self, root: Path, runs: Sequence[Run], part: tuple[int, int]) -> list[pl.DataFrame]:
+        return [slice_range(self._get(root, run.blob), part) for run in runs]
+
+    def _get(self, root: Path, blob: Blob) -> pl.DataFrame:
+        found = self._frames.get(blob)
+        if found is not None:
+            self._frames.move_to_end(blob)
+            return found[0]
+        frame = read(root, blob)
+        self._frames[blob] = (frame, blob.length)
+        self._size += blob.length
+        while self._size > self._limit and len(self._frames) > 1:
+            _, (_, length) = self._frames.popitem(last=False)
+            self._size -= length
+        return frame

@@ -1,0 +1,123 @@
+"""A blob is an immutable frame on disk, named by path, offset, length and checksum.
+
+Formats: ``arrow`` is one Arrow IPC stream (schema and all), alone in a file or at an offset of a growing one;
+``parquet`` is a whole Parquet file. A reader takes exactly the recorded bytes, so what a crashed writer
+left behind them is never seen.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import mmap
+import os
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from waterclock.errors import StoreError
+
+ARROW = "arrow"
+PARQUET = "parquet"
+
+
+class Damaged(Exception):
+    """The bytes of a blob are missing, short or changed."""
+
+    def __init__(self, blob: Blob, reason: str) -> None:
+        super().__init__(f"{blob.path}: {reason}")
+        self.blob = blob
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Damaged, (self.blob, self.reason)
+
+
+@dataclass(frozen=True)
+class Blob:
+    path: str
+    """Relative to the store, or absolute for a file outside it."""
+    offset: int
+    length: int
+    checksum: int
+    format: str = ARROW
+
+
+def encode(frame: pl.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    frame.rechunk().write_ipc_stream(buffer)
+    return buffer.getvalue()
+
+
+def decode(data: bytes | memoryview) -> pl.DataFrame:
+    return pl.read_ipc_stream(io.BytesIO(data))
+
+
+def write_file(root: Path, path: str, data: bytes, format: str = ARROW) -> Blob:
+    """A file of its own; the caller makes the name unique to this attempt."""
+    target = root / path
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with target.open("xb") as file:
+            file.write(data)
+    except OSError as error:
+        raise disk_error(error, target) from error
+    return Blob(path, 0, len(data), zlib.crc32(data), format)
+
+
+def read(root: Path, blob: Blob, check: bool = True) -> pl.DataFrame:
+    """The frame of a blob. Raises ``Damaged`` unless every byte is what was written."""
+    data = read_bytes(root, blob)
+    if check and zlib.crc32(data) != blob.checksum:
+        raise Damaged(blob, "the checksum differs")
+    if blob.format == PARQUET:
+        return pl.read_parquet(io.BytesIO(data))
+    return decode(data)
+
+
+def scan(root: Path, blob: Blob) -> pl.LazyFrame:
+    """As ``read``, but lets a query push its columns and predicates into a Parquet file."""
+    if blob.format == PARQUET:
+        path = root / blob.path
+        if not path.exists() or path.stat().st_size != blob.length:
+            raise Damaged(blob, "missing" if not path.exists() else "the length differs")
+        return pl.scan_parquet(path, glob=False)
+    return read(root, blob).lazy()
+
+
+def read_bytes(root: Path, blob: Blob) -> bytes | memoryview:
+    try:
+        with (root / blob.path).open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            if size < blob.offset + blob.length:
+                raise Damaged(blob, "the file is too short")
+            if blob.length < 1 << 20:
+                file.seek(blob.offset)
+                return file.read(blob.length)
+            mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            return memoryview(mapped)[blob.offset : blob.offset + blob.length]
+    except FileNotFoundError:
+        raise Damaged(blob, "missing") from None
+
+
+def sync_file(path: Path) -> None:
+    """Makes a file's bytes and its name survive a power cut."""
+    for target in (path, path.parent):
+        descriptor = os.open(target, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def disk_error(error: OSError, path: Path) -> StoreError:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return StoreError("STORE.FULL", path=path)
+    return StoreError(
+        "STORE.DAMAGED",
+        what=str(path),
+        reason=error.strerror or str(error),
+        fix="Check the disk and its permissions.",
+    )
