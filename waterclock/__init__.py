@@ -12,6 +12,11 @@ app.run(mode="offline")
 
 from waterclock.app import App, SourceStream
 from waterclock.connect.callback import callback
+from waterclock.connect.console import console
+from waterclock.connect.files import files
+from waterclock.connect.generator import generate
+from waterclock.connect.jsonl import jsonl
+from waterclock.connect.parquet import parquet
 from waterclock.errors import ConfigError, DataError, RunError, StoreError, WaterclockError
 from waterclock.expr import coalesce, col, lit, when
 from waterclock.handle import Handle
@@ -22,6 +27,7 @@ from waterclock.schema import Schema
 __version__ = "0.1.0"
 
 __all__ = [
-    "App", "ConfigError", "DataError", "Handle", "RunError", "Schema", "SourceStream", "Status", "StoreError", "Stream",
-    "WaterclockError", "avg", "callback", "coalesce", "col", "count", "lit", "max", "min", "sum", "when",
+    "App", "ConfigError", "DataError", "Handle", "RunError", "Schema", "SourceStream", "Status", "StoreError",
+    "Stream", "WaterclockError", "avg", "callback", "coalesce", "col", "console", "count", "files", "generate",
+    "jsonl", "lit", "max", "min", "parquet", "sum", "when",
 ]  # fmt: skip

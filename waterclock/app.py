@@ -212,7 +212,7 @@ class App:
                 _create_source(catalog, declaration)
             for name, (plan, _) in self._outputs.items():
                 catalog.streams.create(Declaration(name, plan.root.schema, None))
-                catalog.epochs.create(name, self.name, plan.identity, explain(plan.root))
+                catalog.epochs.create(name, self.name, plan.identity, explain(plan.root), plan.inputs)
 
     def _vertex(self, store: Store, plan: VertexPlan, runner: Runner) -> VertexWorker:
         declarations = {name: store.catalog.streams.get(name).declaration for name in plan.inputs}

@@ -74,6 +74,10 @@ CATALOGUE: dict[str, Condition] = {
     "DATA.UNREADABLE": Condition("Cannot read {path}: {reason}.", "Make it readable, or move it away: nothing of it was taken."),
     "DATA.FILE_CHANGED": Condition("The file {path} changed after it was read.", "Files are read in place: restore it, or declare the source with copy=True before the first run."),
     "DATA.NO_FILES": Condition("No file matches {pattern}.", "Check the path; with watch=True the source waits for files instead."),
+    "DATA.FILE_ORDER": Condition(
+        "The file {path} came after {last} was read, but sorts before it.",
+        "Files are read once, in order of name. Rename it so that it sorts behind {last}, or move it away.",
+    ),
     "DATA.BAD_ROWS": Condition("Cannot make rows of {value}.", "Push a list of dicts, a dict of columns, a Polars or pandas frame, or an Arrow table."),
     "DATA.STREAM_ENDED": Condition("The stream {stream!r} has ended.", "An ended stream takes no more events; use another name for a new one."),
     # store

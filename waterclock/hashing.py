@@ -7,6 +7,7 @@ A change here must raise ``VERSION``; ``tests/unit/test_hashing.py`` pins vector
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
@@ -40,7 +41,7 @@ def digest(frame: pl.DataFrame) -> int:
 def ranges(parts: int) -> list[tuple[int, int]]:
     """The hash space cut into ``parts`` contiguous half-open ranges."""
     cuts = [part * SPACE // parts for part in range(parts + 1)]
-    return list(zip(cuts[:-1], cuts[1:], strict=True))
+    return list(pairwise(cuts))
 
 
 def _mix(x: np.ndarray) -> np.ndarray:

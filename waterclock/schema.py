@@ -38,6 +38,14 @@ NUMBERS = ("int", "bigint", "float", "double")
 ORDERED = (*NUMBERS, "string", "binary", "date", "timestamp", "boolean")
 
 
+def bounds(frame: pl.DataFrame, column: str) -> tuple[int, int]:
+    """The least and the greatest value of an integer column that has rows."""
+    least, greatest = frame[column].min(), frame[column].max()
+    assert isinstance(least, int)
+    assert isinstance(greatest, int)
+    return least, greatest
+
+
 def type_name(value: object) -> str:
     """The canonical name of a type given as text or as a Python type."""
     name = _PYTHON_TYPES.get(value) if isinstance(value, type) else None

@@ -80,6 +80,7 @@ class Vertex:
     name: str
     app: str
     identity: str
+    inputs: tuple[str, ...]
     epoch: int
     durable: int
 
@@ -97,17 +98,27 @@ class Epochs:
     def __init__(self, db: Database) -> None:
         self._db = db
 
-    def create(self, name: str, app: str, identity: str, plan: str) -> None:
+    def create(self, name: str, app: str, identity: str, plan: str, inputs: Sequence[str]) -> None:
         with self._db.transaction():
             rows = self._db.query("SELECT identity FROM vertices WHERE name = ?", name)
             if rows and rows[0][0] != identity:
                 raise ConfigError("PLAN.CHANGED", name=name)
             if not rows:
-                self._db.execute("INSERT INTO vertices VALUES (?, ?, ?, ?, -1, -1)", name, app, identity, plan)
+                self._db.execute(
+                    "INSERT INTO vertices VALUES (?, ?, ?, ?, ?, -1, -1)",
+                    name,
+                    app,
+                    identity,
+                    plan,
+                    json.dumps(list(inputs)),
+                )
 
     def vertices(self) -> list[Vertex]:
-        rows = self._db.query("SELECT name, app, identity, epoch, durable_epoch FROM vertices ORDER BY name")
-        return [Vertex(*row) for row in rows]
+        rows = self._db.query("SELECT name, app, identity, inputs, epoch, durable_epoch FROM vertices ORDER BY name")
+        return [
+            Vertex(n, app, identity, tuple(json.loads(i)), epoch, durable)
+            for n, app, identity, i, epoch, durable in rows
+        ]
 
     def write_intent(self, vertex: str, intent: Intent) -> None:
         self._db.execute("INSERT INTO epochs VALUES (?, ?, ?, NULL, NULL)", vertex, intent.epoch, intent.to_json())

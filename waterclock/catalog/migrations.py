@@ -14,7 +14,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             least_vs BIGINT NOT NULL, greatest_vs BIGINT NOT NULL, level INTEGER NOT NULL, external TEXT)""",
         "CREATE INDEX segments_by_stream ON segments (stream, first, id)",
         """CREATE TABLE vertices (
-            name TEXT PRIMARY KEY, app TEXT NOT NULL, identity TEXT NOT NULL, plan TEXT NOT NULL,
+            name TEXT PRIMARY KEY, app TEXT NOT NULL, identity TEXT NOT NULL, plan TEXT NOT NULL, inputs TEXT NOT NULL,
             epoch BIGINT NOT NULL, durable_epoch BIGINT NOT NULL)""",
         """CREATE TABLE epochs (
             vertex TEXT NOT NULL, epoch BIGINT NOT NULL, intent TEXT NOT NULL, snapshot TEXT, expected TEXT,

@@ -32,7 +32,7 @@ class Sinks:
         return Delivery(delivered, pending, json.loads(position))
 
     def delivered(self) -> dict[str, int]:
-        return dict(self._db.query("SELECT name, delivered FROM sinks"))  # type: ignore[arg-type]
+        return {name: epoch for name, epoch in self._db.query("SELECT name, delivered FROM sinks")}
 
     def begin(self, name: str, epoch: int) -> None:
         self._db.execute("UPDATE sinks SET pending = ? WHERE name = ?", epoch, name)

@@ -118,6 +118,11 @@ class Streams:
         rows = self._db.query("SELECT max(cti) FROM segments WHERE stream = ? AND first + rows <= ?", name, seq)
         return BEGINNING if rows[0][0] is None else int(rows[0][0])
 
+    def last_finite_cti(self, name: str) -> int:
+        """The stream's time before it ended."""
+        rows = self._db.query("SELECT max(cti) FROM segments WHERE stream = ? AND cti < ?", name, FOREVER)
+        return BEGINNING if rows[0][0] is None else int(rows[0][0])
+
     def replace(self, name: str, old: Sequence[Segment], new: Segment) -> bool:
         """Compaction: one segment in place of several. False if they are no longer all there."""
         first, end = old[0].first, old[-1].end

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
-from waterclock.errors import DataError, did_you_mean
+from waterclock.errors import ConfigError, DataError, did_you_mean
 from waterclock.schema import TYPES
 from waterclock.streams import Declaration, Rejected
+from waterclock.time import instant
+
+ISO_DATE = r"^\d{4}-\d{2}-\d{2}$"
+ISO_TIME = r"^\d{4}-\d{2}-\d{2}([T ]\d{2}(:\d{2}(:\d{2}(\.\d{1,9})?)?)?(Z|[+-]\d{2}(:?\d{2})?)?)?$"
+"""Only these shapes have one meaning; Polars alone would also read 11/12/2026, as the 11th of December."""
 
 
 def to_frame(rows: Any, declaration: Declaration, where: str = "") -> tuple[pl.DataFrame, list[Rejected]]:
@@ -29,13 +35,18 @@ def to_frame(rows: Any, declaration: Declaration, where: str = "") -> tuple[pl.D
     raise DataError("DATA.BAD_ROWS", value=f"{type(rows).__name__} for ({schema})")
 
 
-def conform(frame: pl.DataFrame, declaration: Declaration, where: str) -> tuple[pl.DataFrame, list[Rejected]]:
-    """Checks names, then casts; rows with a value that does not fit its type are rejected one by one."""
+def conform(
+    frame: pl.DataFrame, declaration: Declaration, where: str, lines: Sequence[int] | None = None
+) -> tuple[pl.DataFrame, list[Rejected]]:
+    """Checks names, then casts; rows with a value that does not fit its type are rejected one by one.
+
+    ``lines`` tells on which line of a file each row was, for errors.
+    """
     check_names(frame.columns, declaration, where)
     try:
         return frame.select(_cast(frame, name, kind) for name, kind in declaration.schema), []
     except (pl.exceptions.InvalidOperationError, pl.exceptions.ComputeError):
-        return _cast_rows(frame, declaration, where)
+        return _cast_rows(frame, declaration, where, lines)
 
 
 def check_names(found: Sequence[str], declaration: Declaration, where: str) -> None:
@@ -62,12 +73,15 @@ def cast_expr(column: pl.Expr, found: pl.DataType, to: str, strict: bool) -> pl.
         return column
     if to == "timestamp":
         if found == pl.String:
-            parsed = column.str.to_datetime(time_unit="us", time_zone="UTC", strict=strict)
-            return parsed
+            text = pl.when(column.str.contains(ISO_TIME)).then(column)
+            if strict:
+                return text.str.to_datetime(time_unit="us", time_zone="UTC", strict=True)
+            # Polars guesses one format for a whole column: where they are mixed, each value is read by itself.
+            return text.map_elements(iso_micros, return_dtype=pl.Int64).cast(kind)
         if isinstance(found, pl.Datetime) and found.time_zone is None:
             return column.cast(pl.Datetime("us"), strict=strict).dt.replace_time_zone("UTC")
     if to == "date" and found == pl.String:
-        return column.str.to_date(strict=strict)
+        return pl.when(column.str.contains(ISO_DATE)).then(column).str.to_date("%Y-%m-%d", strict=strict)
     if to == "boolean" and found == pl.String:
         lowered = column.str.to_lowercase()
         return (
@@ -80,18 +94,29 @@ def cast_expr(column: pl.Expr, found: pl.DataType, to: str, strict: bool) -> pl.
     return column.cast(kind, strict=strict)
 
 
+def iso_micros(text: str) -> int | None:
+    """ISO 8601 in microseconds, without a zone as UTC; None if it is something else."""
+    try:
+        return instant(text) if re.match(ISO_TIME, text) else None
+    except ConfigError:
+        return None
+
+
 def _cast(frame: pl.DataFrame, name: str, to: str) -> pl.Expr:
     found = frame.schema[name]
     column = cast_expr(pl.col(name), found, to, strict=True)
     if found == pl.Null:
         return pl.col(name).cast(TYPES[to])
-    lossy = (TYPES[to].is_integer() and found.is_float()) or (to == "boolean" and found == pl.String)
+    parsed = to in ("boolean", "date", "timestamp") and found == pl.String
+    lossy = parsed or (TYPES[to].is_integer() and found.is_float())
     if lossy and frame.select(column.is_null().ne(pl.col(name).is_null()).any()).item():
         raise pl.exceptions.InvalidOperationError(name)
     return column.alias(name)
 
 
-def _cast_rows(frame: pl.DataFrame, declaration: Declaration, where: str) -> tuple[pl.DataFrame, list[Rejected]]:
+def _cast_rows(
+    frame: pl.DataFrame, declaration: Declaration, where: str, lines: Sequence[int] | None
+) -> tuple[pl.DataFrame, list[Rejected]]:
     """The slow way, taken only when some value does not fit: finds which."""
     loose = frame.select(
         cast_expr(pl.col(name), frame.schema[name], kind, strict=False).alias(name) for name, kind in declaration.schema
@@ -104,7 +129,8 @@ def _cast_rows(frame: pl.DataFrame, declaration: Declaration, where: str) -> tup
     for index in bad.arg_true():
         row = frame.row(index, named=True)
         column = next(name for name in declaration.schema.names if broken[name][index])
-        at = f"{where} row {index}" if where else f"row {index}"
+        at = f"row {index}" if lines is None else f"line {lines[index]}"
+        at = f"{where} {at}" if where else at
         error = DataError(
             "DATA.WRONG_TYPE",
             where=at,

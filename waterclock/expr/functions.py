@@ -84,8 +84,16 @@ def _conditional(types: list[str]) -> str | None:
 def _case(*args: pl.Expr) -> pl.Expr:
     result = args[-1]
     for condition, value in reversed(list(zip(args[:-1:2], args[1::2], strict=True))):
-        result = pl.when(condition).then(value).otherwise(result)
+        result = pl.when(condition.cast(pl.Boolean)).then(value).otherwise(result)
     return result
+
+
+def _bool(a: pl.Expr) -> pl.Expr:
+    return a.cast(pl.Boolean)  # only a bare null is not one already
+
+
+def _text(a: pl.Expr) -> pl.Expr:
+    return a.cast(pl.String)  # only a bare null is not one already
 
 
 def _truncated_division(a: pl.Expr, b: pl.Expr) -> pl.Expr:
@@ -96,7 +104,12 @@ def _truncated_division(a: pl.Expr, b: pl.Expr) -> pl.Expr:
 
 def _remainder(a: pl.Expr, b: pl.Expr) -> pl.Expr:
     # The remainder has the sign of the dividend, as in Spark.
-    return pl.when(b == 0).then(None).otherwise((a.abs() % b.abs()) * a.sign())
+    whole = (
+        pl.when(b.cast(pl.Float64).is_infinite() & a.cast(pl.Float64).is_finite())
+        .then(a.abs())
+        .otherwise(a.abs() % b.abs())
+    )
+    return pl.when(b == 0).then(None).otherwise(whole * a.sign())
 
 
 FUNCTIONS: dict[str, Function] = {
@@ -114,19 +127,19 @@ FUNCTIONS: dict[str, Function] = {
     "le": Function("<=", "two values of one type", _compare, lambda a, b: a <= b),
     "gt": Function(">", "two values of one type", _compare, lambda a, b: a > b),
     "ge": Function(">=", "two values of one type", _compare, lambda a, b: a >= b),
-    "and": Function("&", "booleans", _only("boolean", "boolean"), lambda a, b: a & b),
-    "or": Function("|", "booleans", _only("boolean", "boolean"), lambda a, b: a | b),
-    "not": Function("~", "a boolean", _only("boolean", "boolean"), lambda a: ~a),
+    "and": Function("&", "booleans", _only("boolean", "boolean"), lambda a, b: _bool(a) & _bool(b)),
+    "or": Function("|", "booleans", _only("boolean", "boolean"), lambda a, b: _bool(a) | _bool(b)),
+    "not": Function("~", "a boolean", _only("boolean", "boolean"), lambda a: ~_bool(a)),
     "is_null": Function("is_null", "any value", _any("boolean"), lambda a: a.is_null()),
-    "is_in": Function("is_in", "values of one type", _compare, lambda a, *b: pl.any_horizontal([a == x for x in b])),
+    "is_in": Function("is_in", "values of one type", _compare, lambda a, *b: pl.any_horizontal(pl.lit(False), *(a == x for x in b))),
     "coalesce": Function("coalesce", "values of one type", common, lambda *a: pl.coalesce(*a)),
     "case": Function("when", "conditions and values of one type", _conditional, _case),
-    "lower": Function("lower", "a string", _only("string", "string"), lambda a: a.str.to_lowercase()),
-    "upper": Function("upper", "a string", _only("string", "string"), lambda a: a.str.to_uppercase()),
-    "trim": Function("trim", "a string", _only("string", "string"), lambda a: a.str.strip_chars(" ")),
-    "length": Function("length", "a string", _only("int", "string"), lambda a: a.str.len_chars().cast(pl.Int32)),
-    "contains": Function("contains", "strings", _only("boolean", "string"), lambda a, b: a.str.contains(b, literal=True)),
-    "startswith": Function("startswith", "strings", _only("boolean", "string"), lambda a, b: a.str.starts_with(b)),
-    "endswith": Function("endswith", "strings", _only("boolean", "string"), lambda a, b: a.str.ends_with(b)),
-    "concat": Function("concat", "strings", _only("string", "string"), lambda *a: pl.concat_str(a)),
+    "lower": Function("lower", "a string", _only("string", "string"), lambda a: _text(a).str.to_lowercase()),
+    "upper": Function("upper", "a string", _only("string", "string"), lambda a: _text(a).str.to_uppercase()),
+    "trim": Function("trim", "a string", _only("string", "string"), lambda a: _text(a).str.strip_chars(" ")),
+    "length": Function("length", "a string", _only("int", "string"), lambda a: _text(a).str.len_chars().cast(pl.Int32)),
+    "contains": Function("contains", "strings", _only("boolean", "string"), lambda a, b: _text(a).str.contains(_text(b), literal=True)),
+    "startswith": Function("startswith", "strings", _only("boolean", "string"), lambda a, b: _text(a).str.starts_with(_text(b))),
+    "endswith": Function("endswith", "strings", _only("boolean", "string"), lambda a, b: _text(a).str.ends_with(_text(b))),
+    "concat": Function("concat", "strings", _only("string", "string"), lambda *a: pl.concat_str([_text(part) for part in a])),
 }  # fmt: skip

@@ -6,22 +6,42 @@ import polars as pl
 
 from waterclock.expr.functions import FUNCTIONS
 from waterclock.expr.nodes import Call, Cast, Column, Expr, Literal
-from waterclock.schema import TYPES, Schema
+from waterclock.schema import NUMBERS, TYPES, Schema
 
 
 def to_polars(expr: Expr, schema: Schema) -> pl.Expr:
-    """The Polars form of ``expr`` over ``schema``, of exactly the type that ``type_in`` says."""
-    kind = expr.type_in(schema)
-    rendered = _render(expr)
-    return rendered if kind == "null" or isinstance(expr, Column) else rendered.cast(TYPES[kind])
-
-
-def _render(expr: Expr) -> pl.Expr:
+    """The Polars form of ``expr`` over ``schema``; it and its parts are of exactly the types that ``type_in`` says."""
     if isinstance(expr, Column):
         return pl.col(expr.name)
     if isinstance(expr, Literal):
         return pl.lit(expr.value, dtype=TYPES.get(expr.type))
     if isinstance(expr, Cast):
-        return _render(expr.arg).cast(TYPES[expr.to])
+        return _cast(to_polars(expr.arg, schema), expr.arg.type_in(schema), expr.to)
     assert isinstance(expr, Call)
-    return FUNCTIONS[expr.function].polars(*(_render(arg) for arg in expr.args))
+    kind = expr.type_in(schema)
+    if kind == "null":
+        return pl.lit(None)
+    args = [to_polars(arg, schema) for arg in expr.args]
+    if kind in NUMBERS:
+        args = [a.cast(TYPES[kind]) if e.type_in(schema) == "null" else a for a, e in zip(args, expr.args, strict=True)]
+    rendered = FUNCTIONS[expr.function].polars(*args)
+    return rendered.cast(TYPES[kind])
+
+
+def _cast(value: pl.Expr, kind: str, to: str) -> pl.Expr:
+    """Null where a value does not fit, as a quotient by zero is null: one bad value must not stop a stream."""
+    if kind != "string" or to not in ("boolean", "date", "timestamp"):
+        return value.cast(TYPES[to], strict=False)
+    if to == "boolean":
+        lowered = value.str.to_lowercase()
+        known = pl.when(lowered.is_in(["true", "t", "1"])).then(True)
+        return known.when(lowered.is_in(["false", "f", "0"])).then(False).otherwise(None)
+    if to == "date":
+        return value.str.to_date("%Y-%m-%d", strict=False)
+    # Formats are given, not guessed: a guess from the first row would depend on how rows are cut into epochs.
+    plain = value.str.replace("T", " ", literal=True).str.strip_suffix("Z")
+    forms = ("%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M")
+    return pl.coalesce(
+        *(plain.str.to_datetime(form, time_unit="us", time_zone="UTC", strict=False) for form in forms),
+        value.str.to_date("%Y-%m-%d", strict=False).cast(TYPES["timestamp"]),
+    )

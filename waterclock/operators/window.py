@@ -20,7 +20,7 @@ from waterclock.expr import to_polars
 from waterclock.hashing import hash_rows
 from waterclock.operators.aggregates import AGGREGATES
 from waterclock.plan.nodes import Aggregate, WindowAggregate
-from waterclock.schema import HASH, TYPES, VE, VS
+from waterclock.schema import HASH, TYPES, VE, VS, bounds
 from waterclock.time import BEGINNING, FOREVER
 
 PANES = "panes"
@@ -67,7 +67,7 @@ class WindowOperator:
     def _value(self, index: int, aggregate: Aggregate) -> pl.Expr:
         if aggregate.arg is None:
             return pl.lit(1, dtype=pl.Int8).alias(f"_a{index}")
-        kind = TYPES[aggregate.arg.type_in(self.node.input.schema)]
+        kind = TYPES.get(aggregate.arg.type_in(self.node.input.schema), pl.Boolean())  # a bare null can be counted
         wide = pl.Int64() if kind.is_integer() and aggregate.function in ("sum", "avg") else kind
         wide = pl.Float64() if kind.is_float() and aggregate.function in ("sum", "avg") else wide
         return to_polars(aggregate.arg, self.node.input.schema).cast(wide).alias(f"_a{index}")
@@ -78,8 +78,6 @@ class WindowOperator:
     def _accumulate(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         window = self.window
         panes = rows.with_columns(self._pane_of(pl.col(VS)).alias(_PANE))
-        if window.hop > window.size:
-            panes = panes.filter((pl.col(_PANE) - window.offset) % window.hop < window.size)
         folded = panes.group_by(*self.keys, _PANE).agg(*self._fold("accumulate"))
         return folded.with_columns((pl.col(_PANE) + window.pane).alias(VE))
 
@@ -104,7 +102,7 @@ class WindowOperator:
         joined = pl.concat(frames).lazy().filter(pl.col(VE) > low)
         if table == PANES:
             joined = joined.group_by(HASH, *self.keys, VS, VE).agg(*self._fold("merge"))
-        return joined.sort(HASH, VS, VE, *self.keys).collect()
+        return joined.sort(HASH, VS, VE, *self.keys).select(frames[0].columns).collect()
 
     def step(self, load: Load, arrived: dict[str, pl.DataFrame], old: int, new: int, top: int) -> Stepped:
         """Takes what arrived since CTI ``old`` and emits the windows that close up to CTI ``new``.
@@ -114,8 +112,7 @@ class WindowOperator:
         """
         window = self.window
         for frame in arrived.values():
-            least = frame[VE].min() if frame.height else None
-            assert least is None or int(least) > old, "an event arrived behind the CTI"  # type: ignore[call-overload]
+            assert not frame.height or bounds(frame, VE)[0] > old, "an event arrived behind the CTI"
         first = None if old == BEGINNING else window.last_closed(old) + 1
         if new == BEGINNING:
             last = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,6 +11,7 @@ from waterclock.errors import ConfigError
 from waterclock.expr.nodes import Expr
 from waterclock.plan.window import Window
 from waterclock.schema import NUMBERS, ORDERED, Schema
+from waterclock.time import BEGINNING, FOREVER
 
 AGGREGATES = ("count", "sum", "min", "max", "avg")
 
@@ -28,6 +30,13 @@ class Node:
     def points(self) -> bool:
         """Every event is one microsecond long."""
         return all(node.points for node in self.inputs)
+
+    def latest(self, ctis: Mapping[str, int]) -> int:
+        """The greatest finite CTI that the result can have had when its inputs are at ``ctis``, however they got there.
+
+        It bounds the windows of open-ended events when the inputs end.
+        """
+        return max(node.latest(ctis) for node in self.inputs)
 
     @property
     def label(self) -> str:
@@ -56,6 +65,10 @@ class Input(Node):
     @cached_property
     def points(self) -> bool:
         return self.of_points
+
+    def latest(self, ctis: Mapping[str, int]) -> int:
+        cti = ctis.get(self.stream, BEGINNING)
+        return BEGINNING if cti == FOREVER else cti
 
     @property
     def label(self) -> str:
@@ -199,6 +212,10 @@ class WindowAggregate(Node):
     @cached_property
     def points(self) -> bool:
         return self.window.result == "point_end"
+
+    def latest(self, ctis: Mapping[str, int]) -> int:
+        cti = self.input.latest(ctis)
+        return max(cti, self.window.output_cti(cti))
 
     @property
     def label(self) -> str:

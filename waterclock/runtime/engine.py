@@ -37,6 +37,10 @@ class Parts:
     deliveries: list[DeliveryWorker]
     keeper: Keeper
 
+    @property
+    def workers(self) -> list[Worker]:
+        return [*self.pumps, *self.vertices, *self.deliveries, self.keeper]
+
 
 class Engine:
     """States: running, draining, stopped, failed."""
@@ -60,13 +64,7 @@ class Engine:
     # -- in threads: live and drain ------------------------------------------------------------------------
 
     def start(self) -> None:
-        workers: list[Worker] = [
-            *self.parts.pumps,
-            *self.parts.vertices,
-            *self.parts.deliveries,
-            self.parts.keeper,
-        ]
-        for worker in workers:
+        for worker in self.parts.workers:
             thread = threading.Thread(target=self._loop, args=(worker,), name=worker.name, daemon=True)
             self._threads.append(thread)
         self._threads.append(threading.Thread(target=self._supervise, name="supervisor", daemon=True))
@@ -85,9 +83,10 @@ class Engine:
     def _supervise(self) -> None:
         """Renews the lease, ends a drain when all is done, and closes."""
         renewed = time.monotonic()
+        seen = 0
         deadline: float | None = None
         while not self._halt.is_set():
-            self.parts.store.bell.wait(-1, POLL)
+            seen = self.parts.store.bell.wait(seen, POLL)
             try:
                 if time.monotonic() - renewed > TTL / 3 and self.parts.store.lease is not None:
                     self.parts.store.catalog.leases.renew(self.parts.store.lease)
@@ -145,14 +144,18 @@ class Engine:
         parts = self.parts
         for vertex in parts.vertices:
             vertex.single_threaded = True
+        seen = 0
         try:
             while True:
                 worked = [pump.turn() for pump in parts.pumps]
                 worked += [vertex.turn() for vertex in parts.vertices]
                 worked.append(parts.keeper.turn())
                 worked += [delivery.turn() for delivery in parts.deliveries]
-                if not any(worked) and self._finished():
+                if any(worked):
+                    continue
+                if self._finished():
                     break
+                seen = parts.store.bell.wait(seen, POLL)
         except WaterclockError as error:
             self._fail(error)
         finally:
@@ -166,7 +169,7 @@ class Engine:
         self._timeout = timeout if drain else 0.0
         if self.state == "running":
             self.state = "draining"
-            for worker in [*self.parts.pumps, *self.parts.vertices, *self.parts.deliveries]:
+            for worker in self.parts.workers:
                 worker.request_stop()
         self.parts.store.bell.ring()
 
@@ -205,8 +208,10 @@ class Engine:
         with self._closed:
             if self._done.is_set():
                 return
-            for worker in (*self.parts.pumps, *self.parts.deliveries):
-                worker.close()
+            for pump in self.parts.pumps:
+                pump.close()
+            for delivery in self.parts.deliveries:
+                delivery.close()
             try:
                 if self.error is None:
                     self.parts.keeper.close()

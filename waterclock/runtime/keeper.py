@@ -11,17 +11,21 @@ from waterclock import crashpoints
 from waterclock.catalog import StreamRow
 from waterclock.runtime.log import StreamReader
 from waterclock.runtime.store import Store
-from waterclock.schema import VS
+from waterclock.schema import VS, bounds
 from waterclock.storage.blobs import PARQUET, Blob, sync_file
 from waterclock.streams import Segment
 from waterclock.time import BEGINNING
 
 GROUP = 16
 """So many segments of one level become one of the next."""
+MOST_GROUPS = 8
+"""Merged in one go; the rest waits for the next."""
 FULL = 128 << 20
 """Segments of this many bytes are not merged further."""
 ORPHAN_AGE = 60.0
-"""A file that nobody names is removed when it is this old: another process may be about to commit it."""
+"""A growing file that nobody names is removed when it is this old: another process may be about to commit to it."""
+GRACE = 5.0
+"""A file that nobody names any more is removed after this long: a reader may have just looked it up."""
 
 
 class Keeper:
@@ -36,6 +40,8 @@ class Keeper:
         self._orphan_age = orphan_age
         self._tidied = time.monotonic()
         self._swept = 0.0
+        self._unnamed: dict[str, float] = {}
+        """Files that nobody named when last looked, and since when."""
 
     def request_stop(self) -> None:
         pass
@@ -80,9 +86,11 @@ class Keeper:
             floor = self._floor(row)
             with catalog.transaction(self._store.lease):
                 catalog.streams.drop_time_marks(name, floor)
-            self._compact(row, floor)
+            for _ in range(MOST_GROUPS):
+                if not self._compact(row, floor):
+                    break
             self._trim(row, floor)
-        if time.monotonic() - self._swept >= 10 * self._tidy_every:
+        if time.monotonic() - self._swept >= 2 * self._tidy_every:
             self.sweep()
             self._swept = time.monotonic()
 
@@ -92,21 +100,17 @@ class Keeper:
         floor = row.durable
         delivered = catalog.sinks.delivered()
         for vertex in catalog.epochs.vertices():
-            base = catalog.epochs.snapshot(vertex.name, vertex.durable)
-            if row.name in base.positions or self._reads(vertex.name, row.name):
+            if row.name in vertex.inputs:
+                base = catalog.epochs.snapshot(vertex.name, vertex.durable)
                 floor = min(floor, base.positions.get(row.name, 0))
             if vertex.name == row.name and row.name in delivered:
                 floor = min(floor, catalog.epochs.snapshot(row.name, delivered[row.name]).output_end)
         return floor
 
-    def _reads(self, vertex: str, stream: str) -> bool:
-        pending = self._store.catalog.epochs.pending(vertex)
-        return pending is not None and stream in pending.inputs
-
-    def _compact(self, row: StreamRow, floor: int) -> None:
+    def _compact(self, row: StreamRow, floor: int) -> bool:
         group = pick_group(self._store.catalog.streams.segments(row.name, row.first, floor), floor)
         if not group:
-            return
+            return False
         frame = StreamReader(self._store.catalog, row.name).read(group[0].first, group[-1].end)
         path = f"streams/{row.name}/{uuid.uuid4().hex}.parquet"
         target = self._store.root / path
@@ -116,11 +120,11 @@ class Keeper:
         data = target.read_bytes()
         blob = Blob(path, 0, len(data), zlib.crc32(data), PARQUET)
         cti = max(self._store.catalog.streams.cti_at(row.name, group[-1].end), BEGINNING)
-        least, greatest = int(frame[VS].min()), int(frame[VS].max())  # type: ignore[arg-type]
-        merged = Segment(group[0].first, frame.height, cti, blob, least, greatest, level=group[0].level + 1)
+        merged = Segment(group[0].first, frame.height, cti, blob, *bounds(frame, VS), level=group[0].level + 1)
         with self._store.catalog.transaction(self._store.lease, durable=True):
             self._store.catalog.streams.replace(row.name, group, merged)
         crashpoints.reach("compact.after_swap")
+        return True
 
     def _trim(self, row: StreamRow, floor: int) -> None:
         retention = row.declaration.retention
@@ -143,15 +147,23 @@ class Keeper:
         on_disk = [path for folder in ("streams", "state") for path in (self._store.root / folder).glob("*/*")]
         # Named after the listing: a file that is committed in between is named by then.
         named = {*catalog.streams.paths(), *catalog.epochs.paths(), *self._store.open_paths()}
+        now, before, self._unnamed = time.monotonic(), self._unnamed, {}
         for path in on_disk:
             relative = str(path.relative_to(self._store.root))
-            if relative not in named and self._is_orphan(path, committed):
+            if relative in named:
+                continue
+            since = before.get(relative, now)
+            if now - since >= min(GRACE, self._orphan_age) and self._is_orphan(path, committed):
                 path.unlink(missing_ok=True)
+            else:
+                self._unnamed[relative] = since
 
     def _is_orphan(self, path: Path, committed: dict[str, int]) -> bool:
         if path.name.startswith("e") and "-" in path.name:
             # Written by a task: it can only be named by the commit of its epoch.
             return int(path.name[1:].split("-")[0]) <= committed.get(path.parent.name, -1)
+        if path.suffix == ".parquet":
+            return True
         try:
             return time.time() - path.stat().st_mtime >= self._orphan_age
         except FileNotFoundError:

@@ -15,7 +15,7 @@ from waterclock.catalog import Catalog, Lease
 from waterclock.connect.base import Chunk, External
 from waterclock.errors import DataError, StoreError
 from waterclock.runtime.store import Store
-from waterclock.schema import VE, VS, Schema
+from waterclock.schema import VE, VS, Schema, bounds
 from waterclock.storage import Blob, encode
 from waterclock.streams import Declaration, Piece, Rejected, Segment, admit, scan_piece
 from waterclock.streams.segment import external_stamp
@@ -109,7 +109,7 @@ class StreamLog:
     def _written(self, events: pl.DataFrame, first: int, cti: int) -> Segment:
         crashpoints.reach("ingest.before_write")
         blob = self._blob(self.name, events)
-        return Segment(first, events.height, cti, blob, int(events[VS].min()), int(events[VS].max()))  # type: ignore[arg-type]
+        return Segment(first, events.height, cti, blob, *bounds(events, VS))
 
     def _blob(self, name: str, frame: pl.DataFrame) -> Blob:
         file = self.store.growing(f"streams/{name}")
@@ -134,8 +134,7 @@ class StreamLog:
                 return False
             for name, frame, blob in side:
                 at = streams.get(name).next
-                least, greatest = int(frame[VS].min()), int(frame[VS].max())  # type: ignore[arg-type]
-                streams.append(name, at, [Segment(at, frame.height, BEGINNING, blob, least, greatest)], BEGINNING)
+                streams.append(name, at, [Segment(at, frame.height, BEGINNING, blob, *bounds(frame, VS))], BEGINNING)
             if position is not _KEEP:
                 streams.set_position(self.name, position)
             streams.count(self.name, counters)

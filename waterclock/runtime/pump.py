@@ -55,7 +55,8 @@ class Pump:
             self._log.advance(FOREVER)
         else:
             self._advance_idle()
-        self.exhausted = True
+        # A paced source with an end says that it only waits for the clock: a drain waits with it.
+        self.exhausted = not getattr(self._reader, "waiting", False)
         return False
 
     def close(self) -> None:

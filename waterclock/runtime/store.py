@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 
 from waterclock.catalog import Catalog, Lease
+from waterclock.errors import StoreError
 from waterclock.storage import Blob, GrowingFile
 from waterclock.storage.blobs import sync_file
 
@@ -74,6 +75,10 @@ class Store:
     def close(self) -> None:
         for file in self._growing.values():
             file.close()
-        if self.lease is not None:
-            self.catalog.leases.release(self.lease)
-        self.catalog.close()
+        try:
+            if self.lease is not None:
+                self.catalog.leases.release(self.lease)
+        except StoreError:
+            pass  # on a full disk; the lease runs out by itself, and at once when this process ends
+        finally:
+            self.catalog.close()

@@ -19,7 +19,7 @@ from waterclock.hashing import digest, ranges
 from waterclock.operators import leg as legs
 from waterclock.operators.window import WindowOperator
 from waterclock.optimizer.cut import OUTPUT, Leg, Stateful, VertexPlan
-from waterclock.schema import HASH, VE, VS
+from waterclock.schema import HASH, VE, VS, bounds
 from waterclock.state import Run, RunCache, live_in, slice_range
 from waterclock.storage import Blob, encode, write_file
 from waterclock.streams import Declaration, Piece, scan_piece
@@ -181,8 +181,8 @@ def _run_leg(
     node = next(node for node in program.plan.nodes if node.id == target)
     tables = _operator(node).prepare(rows)
     top = max((_top(frame) for frame in tables.values()), default=BEGINNING)
-    for part, bounds in enumerate(ranges(step.parts)):
-        mine = {name: slice_range(frame, bounds) for name, frame in tables.items()}
+    for part, keys in enumerate(ranges(step.parts)):
+        mine = {name: slice_range(frame, keys) for name, frame in tables.items()}
         out.append((part, Block(target, number, origin, cti, top, {n: f for n, f in mine.items() if f.height})))
 
 
@@ -196,15 +196,16 @@ def _step_node(
 ) -> tuple[pl.DataFrame, int]:
     operator = _operator(node)
     root = Path(program.root)
-    bounds = ranges(step.parts)[part]
+    keys = ranges(step.parts)[part]
     runs = step.runs.get(node.id, ())
     merging = step.merges.get(node.id, ())
     old = step.node_ctis.get(node.id, BEGINNING)
     new = max(old, min((block.cti for block in blocks), default=old))
-    top = max([step.tops.get(node.id, BEGINNING), *(block.top for block in blocks)])
+    latest = node.node.input.latest(step.ctis)
+    top = max([latest, step.tops.get(node.id, BEGINNING), *(block.top for block in blocks)])
 
     def load(table: str) -> list[pl.DataFrame]:
-        return _frames(root, live_in(runs, table, bounds), bounds)
+        return _frames(root, live_in(runs, table, keys), keys)
 
     fresh: dict[str, pl.DataFrame] = {}
     for table in operator.tables:
@@ -216,18 +217,18 @@ def _step_node(
     for table, frame in stepped.added.items():
         _save_run(program, step, node, table, frame, 0, report)
     for table in operator.tables:
-        old_runs = live_in(merging, table, bounds)
+        old_runs = live_in(merging, table, keys)
         if old_runs:
-            merged = operator.merge(table, _frames(root, old_runs, bounds), low)
+            merged = operator.merge(table, _frames(root, old_runs, keys), low)
             if merged.height:
                 _save_run(program, step, node, table, merged, max(run.level for run in old_runs) + 1, report)
     report.nodes[node.id] = (new, top, low)
     return stepped.output, stepped.cti
 
 
-def _frames(root: Path, runs: list[Run], bounds: tuple[int, int]) -> list[pl.DataFrame]:
+def _frames(root: Path, runs: list[Run], keys: tuple[int, int]) -> list[pl.DataFrame]:
     with _lock:  # vertices of one process share the cache
-        return _cache.frames(root, runs, bounds)
+        return _cache.frames(root, runs, keys)
 
 
 def _operator(node: Stateful) -> WindowOperator:
@@ -251,7 +252,6 @@ def _save(program: Program, directory: str, epoch: int, frame: pl.DataFrame, sta
         # The name is unique to this attempt: one that lost a race or was killed leaves a file that nobody names.
         blob = write_file(Path(program.root), f"{directory}/e{epoch}-{uuid.uuid4().hex}.arrow", data)
     hashes = (int(frame[HASH][0]), int(frame[HASH][-1])) if state else (0, 0)
-    last = frame[VE if state else VS].max()
-    least = (hashes[0], int(frame[VS].min()))  # type: ignore[arg-type]
-    greatest = (hashes[1], int(last))  # type: ignore[arg-type]
-    return Saved(frame.height, blob, None if blob else data, least, greatest)
+    first, newest = bounds(frame, VS)
+    last = bounds(frame, VE)[1] if state else newest
+    return Saved(frame.height, blob, None if blob else data, (hashes[0], first), (hashes[1], last))

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from waterclock import crashpoints
 from waterclock.catalog import Commit, Intent, Snapshot
 from waterclock.errors import RunError, StoreError, WaterclockError
+from waterclock.optimizer.cut import OUTPUT
 from waterclock.runtime import coordinator as c
 from waterclock.runtime.inprocess import InProcessRunner
 from waterclock.runtime.recovery import check_output, producer_of, roll_back
@@ -19,7 +20,7 @@ from waterclock.runtime.task import Program, Report, Step
 from waterclock.state import Run, pick_merge
 from waterclock.storage import Damaged
 from waterclock.streams import Piece, Segment
-from waterclock.time import BEGINNING
+from waterclock.time import BEGINNING, FOREVER
 
 POLL = 0.05
 SMALL_STATE = 64 << 20
@@ -51,6 +52,7 @@ class VertexWorker:
         self.damaged = threading.Event()
         """Set by a reader that found our output damaged."""
         self.halted = False
+        self._stop_requested = threading.Event()
         self._peers: dict[str, VertexWorker] = {}
         self._in_driver = InProcessRunner()
         self._parallelism = c.Parallelism(most_tasks or runner.cores)
@@ -63,7 +65,7 @@ class VertexWorker:
 
     def request_stop(self) -> None:
         """No new epoch; one that is recorded is finished."""
-        self._todo.extend(self._coordinator.handle(c.StopRequested()))
+        self._stop_requested.set()  # heard at the next turn: another thread may be in one
 
     def turn(self) -> bool:
         """Does the next thing; False when there is nothing to do."""
@@ -71,6 +73,8 @@ class VertexWorker:
             return False
         if self._coordinator.state == "new":
             self._todo.extend(self._recover())
+        if self._stop_requested.is_set() and not self._coordinator.stopping:
+            self._todo.extend(self._coordinator.handle(c.StopRequested()))
         if self.damaged.is_set() and self._coordinator.state == "idle":
             roll_back(self.store, self.vertex)
             self._todo = deque(self._recover())
@@ -82,6 +86,9 @@ class VertexWorker:
         instruction = self._todo.popleft()
         if isinstance(instruction, c.Halt):
             self.halted = True
+            return False
+        if isinstance(instruction, c.Execute) and not self._is_there(instruction.intent):
+            self._todo.appendleft(instruction)  # its producer was rolled back and is computing it again
             return False
         try:
             self._todo.extend(self._carry_out(instruction))
@@ -145,6 +152,10 @@ class VertexWorker:
         )
         return self._coordinator.handle(c.Executed(self._offers(after)))
 
+    def _is_there(self, intent: Intent) -> bool:
+        marks = self.store.catalog.streams.marks()
+        return all(marks[name][0] >= taken.end for name, taken in intent.inputs.items())
+
     def _wait_for_repair(self, damage: Damaged) -> None:
         producer = self._peers.get(producer_of(self.store, damage) or "")
         if producer is None:
@@ -153,11 +164,12 @@ class VertexWorker:
         target = self.store.catalog.epochs.snapshot(producer.vertex).epoch
         producer.damaged.set()
         self.store.bell.ring()
+        seen = 0
         while producer.damaged.is_set() or self.store.catalog.epochs.snapshot(producer.vertex).epoch < target:
             if self.single_threaded:
                 producer.turn()
             else:
-                self.store.bell.wait(-1, POLL)
+                seen = self.store.bell.wait(seen, POLL)
 
     single_threaded = False
     """In offline mode nobody else gives the producer its turns."""
@@ -172,6 +184,11 @@ class VertexWorker:
             end = min(following, start + self.max_rows)
             if end < following:
                 cti = max(snapshot.ctis.get(name, BEGINNING), streams.cti_at(name, end))
+            elif cti == FOREVER and snapshot.ctis.get(name, BEGINNING) < FOREVER:
+                # The last time before the end gets an epoch of its own: it bounds the windows of open-ended events,
+                # and must do so wherever the epochs are cut.
+                before = streams.last_finite_cti(name)
+                cti = before if before > snapshot.ctis.get(name, BEGINNING) else cti
             offers[name] = c.Offer(end, cti)
         return offers
 
@@ -253,6 +270,7 @@ class VertexWorker:
             ((leg, report.index, saved, digest) for report in reports for leg, saved, digest in report.outputs),
             key=lambda part: part[:2],
         )
+        after = {name: taken.new for name, taken in intent.inputs.items()}
         cti = max(before.cti, min(report.output_cti for report in reports))
         at = before.output_end
         segments: list[Segment] = []
@@ -260,6 +278,9 @@ class VertexWorker:
             blob = self.store.keep(f"streams/{self.vertex}", saved.blob, saved.data)
             segments.append(Segment(at, saved.rows, before.cti, blob, saved.least[1], saved.greatest[1]))
             at += saved.rows
+        latest = max(before.tops.get(OUTPUT, BEGINNING), self.program.plan.root.latest(after))
+        if cti == FOREVER and before.cti < latest:
+            segments.append(Segment(at, 0, latest, None, BEGINNING, BEGINNING))  # for readers, as in _offers
         if cti > before.cti:
             # Data first, then time: the CTI stands behind the last row.
             segments.append(Segment(at, 0, cti, None, BEGINNING, BEGINNING))
@@ -267,9 +288,9 @@ class VertexWorker:
         snapshot = Snapshot(
             epoch=intent.epoch,
             positions={name: taken.end for name, taken in intent.inputs.items()},
-            ctis={name: taken.new for name, taken in intent.inputs.items()},
+            ctis=after,
             node_ctis={name: values[0] for name, values in nodes.items()},
-            tops={name: values[1] for name, values in nodes.items()},
+            tops={name: values[1] for name, values in nodes.items()} | {OUTPUT: latest},
             lows={name: values[2] for name, values in nodes.items()},
             cti=cti,
             output_end=at,

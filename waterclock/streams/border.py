@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from waterclock.errors import DataError
-from waterclock.schema import VE, VS
+from waterclock.schema import VE, VS, bounds
 from waterclock.streams.declaration import Declaration
 from waterclock.streams.segment import with_lifetime
 from waterclock.time import BEGINNING, FOREVER, show_duration, show_instant
@@ -51,9 +51,8 @@ def admit(rows: pl.DataFrame, declaration: Declaration, cti: int, now: int, wher
         good, side, changed = _late(good, late, declaration, cti, where)
         counters |= changed
     counters["rows"] = good.height
-    greatest = good[VS].max()
-    if greatest is not None:
-        cti = max(cti, int(greatest) - declaration.slack)  # type: ignore[call-overload]
+    if good.height:
+        cti = max(cti, bounds(good, VS)[1] - declaration.slack)
     return Admitted(good, cti, side, rejected, counters)
 
 

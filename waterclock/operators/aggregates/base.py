@@ -77,10 +77,10 @@ class Min(Algebra):
 
 class Max(Min):
     def accumulate(self, value: pl.Expr) -> tuple[pl.Expr, ...]:
-        return (value.max(),)
+        return (value.nan_max(),)  # NaN is the greatest number, as in Spark
 
     def merge(self, *parts: pl.Expr) -> tuple[pl.Expr, ...]:
-        return (parts[0].max(),)
+        return (parts[0].nan_max(),)
 
 
 AGGREGATES: dict[str, Algebra] = {"count": Count(), "sum": Sum(), "avg": Avg(), "min": Min(), "max": Max()}

@@ -100,8 +100,12 @@ class SparkRunner:
 
 
 def _reason(error: Py4JJavaError) -> str:
-    """The last line of the Python traceback inside Spark's message, which is what a user can act on."""
+    """What a user can act on: the last line of the Python traceback inside Spark's message, or what Spark says itself."""
     text = str(error.java_exception.getMessage() if error.java_exception else error)
-    lines = [line for line in text.splitlines() if re.match(r"^\w[\w.]*(Error|Exception)\b", line)]
-    python = [line for line in lines if not line.startswith(("org.apache.spark", "java.", "pyspark."))]
-    return (python or lines or text.splitlines() or ["unknown"])[-1].strip()
+    text = text.split("\nDriver stacktrace:")[0]
+    raised = re.findall(r"^([A-Za-z_][\w.]*(?:Error|Exception)\b.*)$", text, re.MULTILINE)
+    python = [line for line in raised if not line.startswith(("org.", "java.", "scala.", "pyspark.", "py4j."))]
+    if python:
+        return str(python[-1]).strip()
+    last = text.split("most recent failure:")[-1].strip().splitlines()
+    return last[0].split("Exception: ")[-1] if last else "Spark gave no reason"

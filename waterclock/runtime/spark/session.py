@@ -52,6 +52,7 @@ def context(app: str, master: str, spark: Mapping[str, str]) -> SparkContext:
             if _started[1:] == (master, wanted):
                 return _started[0]
             _started[0].stop()
+        _end_jvm()  # settings of the first context stay in the JVM as system properties
         if os.environ.get("SPARK_REMOTE") or is_remote():
             raise RunError("RUN.SPARK_CONNECT")
         foreign = SparkContext._active_spark_context
@@ -74,6 +75,17 @@ def stop() -> None:
         if _started is not None and _alive(_started[0]):
             _started[0].stop()
         _started = None
+
+
+def _end_jvm() -> None:
+    gateway = SparkContext._gateway
+    if gateway is None or SparkContext._active_spark_context is not None:
+        return
+    gateway.shutdown()
+    gateway.proc.stdin.close()  # type: ignore[attr-defined]  # the JVM ends when its input does
+    gateway.proc.wait(timeout=30)  # type: ignore[attr-defined]
+    SparkContext._gateway = None
+    SparkContext._jvm = None
 
 
 def _alive(context: SparkContext) -> bool:

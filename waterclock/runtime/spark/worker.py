@@ -51,7 +51,8 @@ def later(
     failed = False
     for _, (kind, value) in records:
         if kind == "block":
-            blocks.append(Block(*value[:-1], {name: decode(data) for name, data in value[-1].items()}))
+            target, leg, origin, cti, top, tables = value
+            blocks.append(Block(target, leg, origin, cti, top, {name: decode(data) for name, data in tables.items()}))
         else:
             failed = failed or kind == "error"
             yield 0, (kind, value)

@@ -1,0 +1,1 @@
+"""Measurements against Spark Structured Streaming: ``python -m bench``."""

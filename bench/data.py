@@ -1,0 +1,172 @@
+"""Input of the benchmarks: deterministic by seed, files are made once and kept under ``bench/data/``."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+ROOT = Path(__file__).parent / "data"
+BASE = 1_735_689_600_000_000
+"""2025-01-01 UTC in microseconds: the hopping benchmark's first event."""
+PAYLOAD = 86
+DISORDER = 500_000
+"""Events stand up to this many microseconds before or after their place, so up to twice that out of order."""
+
+Bytes = npt.NDArray[np.uint8]
+Ints = npt.NDArray[np.int64]
+
+# -- hopping: files ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Events:
+    """What the files of the hopping benchmark hold."""
+
+    rows: int = 10_000_000
+    file_rows: int = 250_000
+    keys: int = 10_000
+    seconds: int = 200
+    """Event time from the first to the last event."""
+    seed: int = 1
+
+    @property
+    def folder(self) -> Path:
+        return ROOT / f"events-{self.rows}-{self.file_rows}-{self.keys}-{self.seconds}-{self.seed}"
+
+
+def event_table(events: Events, file: int) -> Any:
+    """One file as an Arrow table: 8 + 8 + 8 + 86 bytes a row."""
+    first = file * events.file_rows
+    rows = min(events.file_rows, events.rows - first)
+    random = np.random.default_rng([events.seed, file])
+    place = BASE + (np.arange(first, first + rows, dtype=np.int64) * events.seconds * 1_000_000) // events.rows
+    ts = place + DISORDER + random.integers(-DISORDER, DISORDER + 1, rows)
+    key = random.integers(0, events.keys, rows)
+    value = random.integers(0, 1_000_000, rows)
+    payload = np.frombuffer(random.bytes(rows * PAYLOAD // 2).hex().encode(), dtype=np.uint8)
+    return pa.table(
+        {
+            "key": pa.array(key, pa.int64()),
+            "ts": pa.array(ts, pa.timestamp("us", "UTC")),
+            "value": pa.array(value, pa.int64()),
+            "payload": _strings(payload.reshape(rows, PAYLOAD)),
+        }
+    )
+
+
+def event_files(events: Events) -> Path:
+    """The folder with the files, made if it is not there. Modification times rise with the file numbers."""
+    folder = events.folder
+    if (folder / "events.json").exists():
+        return folder
+    making = folder.with_name(folder.name + ".making")
+    shutil.rmtree(making, ignore_errors=True)
+    (making / "in").mkdir(parents=True)
+    for file in range(-(-events.rows // events.file_rows)):
+        path = making / "in" / f"part-{file:05}.parquet"
+        pq.write_table(event_table(events, file), path, compression="snappy", row_group_size=events.file_rows)
+        os.utime(path, (1_735_689_600 + file, 1_735_689_600 + file))
+    (making / "events.json").write_text(json.dumps(asdict(events)))
+    making.rename(folder)
+    return folder
+
+
+# -- latency: records on a schedule ------------------------------------------------------------------------
+
+NEEDLE = "Culpepper"
+TICK_MS = 10
+"""A batch of records is due every so many milliseconds."""
+RECORD = 100
+_TAIL = RECORD - 13 - 1 - 8 - 1
+_WORDS = 10_000
+_TAILS = 4_000
+
+
+@dataclass(frozen=True)
+class Load:
+    """An open-loop load: batch ``k`` is due at ``start + 10 ms * k``, and its records carry that time."""
+
+    seconds: int = 40
+    rate: int = 10_000
+    keys: int = 1_000
+    hits: float = 0.01
+    seed: int = 7
+
+    @property
+    def batch(self) -> int:
+        return self.rate * TICK_MS // 1000
+
+    @property
+    def batches(self) -> int:
+        """One more than fits: the last one starts the next second and so closes the last window."""
+        return self.seconds * 1000 // TICK_MS + 1
+
+
+@dataclass(frozen=True)
+class Records:
+    ts_ms: Ints
+    key: Ints
+    text: Bytes
+    """One row of 100 bytes per record."""
+
+    def frame(self) -> pl.DataFrame:
+        ts = pl.from_numpy(self.ts_ms * 1000, schema=["ts"]).to_series().cast(pl.Datetime("us", "UTC"))
+        text = pl.Series("text", _strings(self.text))
+        return pl.DataFrame([ts, pl.Series("key", self.key), text.cast(pl.String)])
+
+    def lines(self) -> bytes:
+        ended = np.full((len(self.text), RECORD + 1), ord("\n"), dtype=np.uint8)
+        ended[:, :RECORD] = self.text
+        return ended.tobytes()
+
+
+def records(load: Load, start_ms: int) -> Records:
+    """All records of a run: 13-digit ms timestamp, 8-digit key, words of a Zipf(1) dictionary, 100 bytes in all."""
+    random = np.random.default_rng(load.seed)
+    n = load.batches * load.batch
+    ts = start_ms + np.repeat(np.arange(load.batches, dtype=np.int64) * TICK_MS, load.batch)
+    key = random.integers(0, load.keys, n)
+    tails = _tails(random)
+    tail = random.integers(0, _TAILS, n)
+    hit = random.random(n) < load.hits
+    text = np.full((n, RECORD), ord(" "), dtype=np.uint8)
+    _digits(text[:, 0:13], ts)
+    _digits(text[:, 14:22], key)
+    text[:, 23:] = tails[tail]
+    text[hit, 23 : 23 + len(NEEDLE)] = np.frombuffer(NEEDLE.encode(), dtype=np.uint8)
+    return Records(ts, key, text)
+
+
+def _tails(random: np.random.Generator) -> Bytes:
+    letters = random.integers(ord("a"), ord("z") + 1, (_WORDS, 10), dtype=np.uint8).tobytes().decode()
+    lengths = random.integers(3, 11, _WORDS)
+    words = [letters[10 * i : 10 * i + int(length)] for i, length in enumerate(lengths)]
+    weights = 1.0 / np.arange(1, _WORDS + 1)
+    drawn = random.choice(_WORDS, (_TAILS, 26), p=weights / weights.sum())
+    lines = [" ".join(words[i] for i in row)[:_TAIL].ljust(_TAIL) for row in drawn]
+    return np.frombuffer("".join(lines).encode(), dtype=np.uint8).reshape(_TAILS, _TAIL)
+
+
+def _digits(target: Bytes, numbers: Ints) -> None:
+    rest = numbers.copy()
+    for place in range(target.shape[1] - 1, -1, -1):
+        target[:, place] = ord("0") + rest % 10
+        rest //= 10
+
+
+def _strings(matrix: Bytes) -> Any:
+    """Rows of equally many bytes as an Arrow string array, without a Python object per row."""
+    rows, width = matrix.shape
+    offsets = np.arange(rows + 1, dtype=np.int32) * np.int32(width)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(matrix))]
+    return pa.Array.from_buffers(pa.string(), rows, buffers)

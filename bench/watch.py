@@ -1,0 +1,94 @@
+"""A process of its own that watches a store from outside: when was which epoch committed, which row visible."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import polars as pl
+
+from bench.common import arguments, say
+from waterclock.catalog import Catalog
+from waterclock.runtime.log import StreamReader
+
+VERTEX = "out"
+
+
+def commits(catalog: Catalog, stream: str, pause: float) -> None:
+    """Until the parent says anything: the input position of each commit that is seen, and the time."""
+    over = threading.Event()
+
+    def listen() -> None:
+        input()
+        over.set()
+
+    threading.Thread(target=listen, daemon=True).start()
+    seen: list[tuple[float, int]] = []
+    started: float | None = None
+    while True:
+        last_look = over.is_set()
+        if any(vertex.name == VERTEX for vertex in catalog.epochs.vertices()):
+            position = catalog.epochs.snapshot(VERTEX).positions.get(stream, 0)
+            if started is None and catalog.epochs.pending(VERTEX) is not None:
+                started = time.time()
+            if position > (seen[-1][1] if seen else 0):
+                seen.append((time.time(), position))
+        if last_look:
+            break
+        time.sleep(pause)
+    say("commits", commits=seen, started=started)
+
+
+def rows(catalog: Catalog, wanted: int, deadline: float, pause: float, target: Path) -> None:
+    """Until ``wanted`` rows were read: each with the time when a reader had it, and when it was known to be durable."""
+    reader = StreamReader(catalog, VERTEX)
+    frames: list[pl.DataFrame] = []
+    visible: list[tuple[int, float]] = []
+    durable: list[tuple[int, float]] = []
+    have = 0
+    surplus_until: float | None = None
+    looked = 0.0
+    while time.time() < min(deadline, surplus_until or deadline):
+        if catalog.streams.marks()[VERTEX][0] > have:
+            first, frame = reader.read_next()
+            have = first + frame.height
+            visible.append((have, time.time()))
+            frames.append(frame)
+        now = time.time()
+        if now - looked > 0.01:  # coarser: it is only a remark
+            looked = now
+            mark = catalog.streams.get(VERTEX).durable
+            if mark > (durable[-1][0] if durable else 0):
+                durable.append((mark, now))
+        if surplus_until is None and have >= wanted:
+            surplus_until = now + 1.0  # rows that should not be there would come now
+        time.sleep(pause)
+    frame = pl.concat(frames) if frames else reader.read(0, 0)
+    frame.with_columns(_seen(visible, frame.height, "seen"), _seen(durable, frame.height, "durable")).write_parquet(
+        target
+    )
+    say("rows", rows=frame.height, looks=len(visible))
+
+
+def _seen(marks: list[tuple[int, float]], height: int, name: str) -> pl.Series:
+    """For each row, the time of the first mark behind it."""
+    times: list[float | None] = []
+    for end, at in marks:
+        times += [at] * (min(end, height) - len(times))
+    times += [None] * (height - len(times))
+    return pl.Series(name, times, dtype=pl.Float64)
+
+
+def main() -> None:
+    given = arguments()
+    catalog = Catalog.open(given["store"])
+    say("ready")
+    if given["what"] == "commits":
+        commits(catalog, given["stream"], given["pause"])
+    else:
+        rows(catalog, given["wanted"], given["deadline"], given["pause"], Path(given["target"]))
+
+
+if __name__ == "__main__":
+    main()

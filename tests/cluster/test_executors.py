@@ -1,0 +1,60 @@
+"""A real cluster of processes: executors are killed with SIGKILL in the middle of epochs."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import psutil
+import pytest
+
+import waterclock as wc
+from tests.spark.test_local import build, equal, events, expected, outputs
+from waterclock.runtime import coordinator
+from waterclock.runtime.spark import session
+
+pytestmark = pytest.mark.cluster
+
+
+def executors() -> list[psutil.Process]:
+    found = []
+    for process in psutil.Process().children(recursive=True):
+        try:
+            if "CoarseGrainedExecutorBackend" in " ".join(process.cmdline()):
+                found.append(process)
+        except (psutil.NoSuchProcess, psutil.ZombieProcess):
+            continue
+    return found
+
+
+def test_killed_executors_go_unnoticed(
+    make_app: Callable[..., wc.App], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(coordinator.Parallelism.__init__, "__defaults__", (20,))
+    app = make_app(epoch_rows=60)
+    app.master = "local-cluster[2,1,1024]"
+    app.spark = {"spark.driver.memory": "1g", "spark.executor.memory": "900m"}
+    source = build(app)
+    frame = events(4000)
+    handle = app.run()
+    kills = 0
+    pushing = threading.Thread(target=lambda: [source.push(frame[i : i + 50]) for i in range(0, 4000, 50)])
+    pushing.start()
+    for _ in range(2):
+        start = handle.status().vertices[0].epoch
+        deadline = time.monotonic() + 60
+        while handle.status().vertices[0].epoch < start + 3 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        victims = executors()
+        assert victims, "no executor process found"
+        victims[0].kill()
+        kills += 1
+    pushing.join()
+    source.end()
+    handle.stop(drain=True, timeout=60)
+    app.run(mode="drain").wait(240)
+    session.stop()
+    assert kills == 2
+    equal(outputs(tmp_path / "store"), expected(make_app, tmp_path))

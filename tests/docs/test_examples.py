@@ -1,0 +1,42 @@
+"""Every example runs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def run(*arguments: object, cwd: Path, timeout: float = 60, **env: str) -> str:
+    done = subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        cwd=cwd, env={**os.environ, **env}, capture_output=True, text=True, timeout=timeout, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def test_every_example_is_tested() -> None:
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == {"alerts", "clicks", "demo"}
+
+
+def test_clicks(tmp_path: Path) -> None:
+    assert "│ ann  ┆ 3      ┆ 2026-11-16 02:14:00 │" in run(EXAMPLES / "clicks.py", cwd=tmp_path)
+
+
+def test_alerts_offline(tmp_path: Path) -> None:
+    command = ("-m", "waterclock.cli.main", "run", EXAMPLES / "alerts.py", "--store", "store", "--mode", "offline")
+    output = run(*command, cwd=tmp_path, ALERTS_SECONDS="1")
+    assert "alerts_per_user: 2,000 rows in" in output
+    assert "activity: 22,000 rows in" in output
+
+
+@pytest.mark.spark
+def test_demo(tmp_path: Path) -> None:
+    output = run(EXAMPLES / "demo.py", "--seconds", 8, "--out", "out", cwd=tmp_path, timeout=300)
+    assert "Nothing lost, nothing repeated" in output

@@ -1,0 +1,79 @@
+"""The driver process is killed with SIGKILL at every numbered step of the protocol and at random moments, then started again."""
+
+from __future__ import annotations
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.recovery.harness import Outcome, outcome, run, run_and_kill_after, same
+from waterclock.crashpoints import PLACES
+
+RANDOM_KILLS = 130
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    folder = tmp_path_factory.mktemp("undisturbed")
+    assert run(folder)
+    result = outcome(folder)
+    assert result.totals.height > 5
+    assert result.per_user.height > 100
+    return result
+
+
+@pytest.fixture(scope="module")
+def preloaded(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    folder = tmp_path_factory.mktemp("preloaded")
+    assert run(folder, "--preload")
+    return outcome(folder)
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_killed_at_every_step(place: str, undisturbed: Outcome, preloaded: Outcome, tmp_path: Path) -> None:
+    """Early and later: the same step hits other epochs. Epochs are cut alike, so each must have the same digest."""
+    kills = 0
+    for visit in (1, 2, 5):
+        kills += not run(tmp_path, "--preload", crash=f"{place}:{visit}")
+    assert kills, f"{place} is never reached"
+    assert run(tmp_path, "--preload")
+    found = outcome(tmp_path)
+    same(found, undisturbed)
+    assert found.digests == preloaded.digests
+    assert found.per_user.equals(preloaded.per_user)  # the same rows under the same numbers
+
+
+def test_killed_at_random_places(undisturbed: Outcome, tmp_path: Path) -> None:
+    """Several kills per store, at random steps, two stores at a time."""
+
+    def one_store(seed: int) -> int:
+        choose = random.Random(seed)
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        kills = 0
+        for _ in range(13):
+            kills += not run(folder, crash=f"{choose.choice(PLACES)}:{choose.randint(1, 6)}")
+        assert run(folder)
+        same(outcome(folder), undisturbed)
+        return kills
+
+    with ThreadPoolExecutor(2) as pool:
+        kills = sum(pool.map(one_store, range(RANDOM_KILLS // 10)))
+    assert kills >= RANDOM_KILLS
+
+
+def test_killed_at_random_moments(undisturbed: Outcome, tmp_path: Path) -> None:
+    choose = random.Random(7)
+
+    def one_store(seed: int) -> int:
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        kills = sum(not run_and_kill_after(folder, 0.45 + choose.random() * 0.5) for _ in range(5))
+        assert run(folder)
+        same(outcome(folder), undisturbed)
+        return kills
+
+    with ThreadPoolExecutor(2) as pool:
+        assert sum(pool.map(one_store, range(6))) > 0

@@ -1,0 +1,1 @@
+"""The ``waterclock`` command: one file per group of commands."""

@@ -1,0 +1,54 @@
+"""The ``waterclock`` command."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from typing import Any
+
+import click
+
+from waterclock import __version__
+from waterclock.cli.doctor import doctor
+from waterclock.cli.look import status, streams, tail
+from waterclock.cli.run import run
+from waterclock.cli.show import error_text
+from waterclock.errors import ConfigError, WaterclockError
+
+CODES = "Exit codes: 0 done, 1 failed, 2 wrong argument or program, 130 interrupted."
+
+
+class Commands(click.Group):
+    """Errors come out as code, message and hint, and as an exit code."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except WaterclockError as error:
+            if ctx.params["traceback"]:
+                traceback.print_exc()
+            click.echo(error_text(error.code, error.message, error.hint), err=True)
+            ctx.exit(2 if isinstance(error, ConfigError) else 1)
+        except KeyboardInterrupt:
+            click.echo("interrupted", err=True)
+            ctx.exit(130)
+
+
+@click.group(cls=Commands, epilog=CODES, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="waterclock %(version)s")
+@click.option("--traceback", is_flag=True, help="Show where an error arose.")
+def main(traceback: bool) -> None:
+    """Reliable temporal streaming on Apache Spark.
+
+    \b
+    waterclock doctor                          is this machine ready?
+    waterclock run app.py --store ./store      run an app until Ctrl-C
+    waterclock tail per_user --store ./store   see its newest results
+    """
+
+
+for command in (run, status, streams, tail, doctor):
+    main.add_command(command)
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,113 @@
+"""``waterclock run``: a program file, its app, a live line, a summary."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from waterclock.app import MODES, App
+from waterclock.cli.live import LiveLine, summary
+from waterclock.errors import ConfigError, WaterclockError
+
+
+@click.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--store", envvar="WATERCLOCK_STORE", metavar="DIR", help="Use this store, not the program's.")
+@click.option("--mode", type=click.Choice(MODES), default="live", show_default=True, help="See App.run.")
+@click.option("--app", "name", metavar="NAME", help="Which app of the file, if it has several.")
+@click.option("--master", metavar="M", help="Spark's master, such as 'local[4]' or 'spark://host:7077'.")
+@click.option("--quiet", is_flag=True, help="Only errors.")
+@click.option("--traceback", "trace", is_flag=True, help="Show where an error arose.")
+def run(
+    file: Path, store: str | None, mode: str, name: str | None, master: str | None, quiet: bool, trace: bool
+) -> None:
+    """Run the app in FILE. Ctrl-C or SIGTERM finishes the epochs in hand and ends it; run it again and it goes on.
+
+    \b
+    waterclock run examples/alerts.py --store ./store
+    waterclock run app.py --mode offline        no Java, in this process, until the input is used up
+    """
+    try:
+        app = load(file, store, name)
+        if master is not None:
+            app.master = master
+        _run(app, mode, quiet)
+    except WaterclockError:
+        if trace:
+            traceback.print_exc()
+        raise
+
+
+def _run(app: App, mode: str, quiet: bool) -> None:
+    with LiveLine(app, mode, quiet):
+        handle = app.run(mode)
+        handle.wait_until_stopped()
+    if not quiet:
+        click.echo(summary(handle.status(), app.store), err=True)
+
+
+def load(file: Path, store: str | None, name: str | None) -> App:
+    """Executes the file as a program that does not run itself, and picks its app."""
+    with _as_program(file, store):
+        try:
+            found = runpy.run_path(str(file), run_name="__waterclock__")
+        except WaterclockError:
+            raise
+        except Exception as error:
+            fix = "Correct the program; --traceback shows the whole way."
+            raise ConfigError("CLI.BAD_PROGRAM", file=_place(file, error), reason=_reason(error), fix=fix) from error
+    app = _pick(file, {key: value for key, value in found.items() if isinstance(value, App)}, name)
+    if store is not None:
+        app.store = store
+    return app
+
+
+@contextmanager
+def _as_program(file: Path, store: str | None) -> Iterator[None]:
+    """What Python gives a script, and the store for what it pushes while it is loaded."""
+    argv, path, known = sys.argv, list(sys.path), os.environ.get("WATERCLOCK_STORE")
+    sys.argv = [str(file)]
+    sys.path.insert(0, str(file.absolute().parent))
+    if store is not None:
+        os.environ["WATERCLOCK_STORE"] = store
+    try:
+        yield
+    finally:
+        sys.argv = argv
+        sys.path[:] = path
+        if known is None:
+            os.environ.pop("WATERCLOCK_STORE", None)
+        else:
+            os.environ["WATERCLOCK_STORE"] = known
+
+
+def _pick(file: Path, found: dict[str, App], name: str | None) -> App:
+    apps = {id(app): app for app in found.values()}
+    chosen = [app for app in apps.values() if name is None or app.name == name or found.get(name) is app]
+    if len(chosen) == 1:
+        return chosen[0]
+    if not apps:
+        fix = "Make one at the top level of the file: app = wc.App('name')."
+        raise ConfigError("CLI.BAD_PROGRAM", file=file, reason="there is no wc.App in it", fix=fix)
+    names = ", ".join(sorted(app.name for app in apps.values()))
+    reason = "it has several apps" if name is None else f"it has no app {name!r}"
+    raise ConfigError("CLI.BAD_PROGRAM", file=file, reason=reason, fix=f"Choose with --app: {names}.")
+
+
+def _place(file: Path, error: Exception) -> str:
+    """The file and the line in it that the error came from."""
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file)]
+    line = error.lineno if isinstance(error, SyntaxError) else lines[-1] if lines else None
+    return f"{file}, line {line}" if line else str(file)
+
+
+def _reason(error: Exception) -> str:
+    text = error.msg if isinstance(error, SyntaxError) else str(error)
+    return f"{type(error).__name__}: {text}".rstrip(".: ")
