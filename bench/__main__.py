@@ -6,6 +6,7 @@ import argparse
 import signal
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +26,15 @@ def main() -> int:
     parser.add_argument(
         "--out", type=Path, default=None, help="default: bench/RESULTS.md, with --quick bench/data/QUICK.md"
     )
+    parser.add_argument("--runs", type=int, default=None, help="runs of each engine and setting (default 3)")
     given = parser.parse_args()
     if unknown := set(given.names) - set(NAMES):
         parser.error(f"no such benchmark: {', '.join(sorted(unknown))}; choose from {', '.join(NAMES)}")
     names = [name for name in NAMES if not given.names or name in given.names]
     out = given.out or REPOSITORY / "bench" / ("data/QUICK.md" if given.quick else "RESULTS.md")
     throughput, pace = (hopping.QUICK, latency.QUICK) if given.quick else (hopping.FULL, latency.FULL)
+    if given.runs is not None:
+        throughput, pace = replace(throughput, runs=given.runs), replace(pace, runs=given.runs)
     head = machine()
     remarks = (
         ["Quick run with tiny sizes: it shows that everything works, its figures mean nothing."] if given.quick else []

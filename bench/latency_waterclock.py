@@ -25,7 +25,7 @@ def declare(store: str, workload: str) -> tuple[wc.App, wc.SourceStream]:
 
 def next_start() -> int:
     """A whole second, far enough ahead that the sender can make its records."""
-    return (int(time.time()) + 5) * 1000
+    return (int(time.time()) + 7) * 1000
 
 
 def main() -> None:

@@ -24,8 +24,11 @@ def pace(load: Load, start_ms: int, every: int, send: Send) -> dict[str, float]:
     period = TICK_MS / 1000
     cpu = time.process_time()
     late: list[float] = []
+    own: list[float] = []
+    """Lateness that a send still under way does not explain: only this is the sender's fault."""
     spent: list[float] = []
     sent = 0
+    free = 0.0
     if time.time() > start_ms / 1000:
         raise RuntimeError("the sender was not ready at the start of the schedule")
     while sent < load.batches:
@@ -40,11 +43,14 @@ def pace(load: Load, start_ms: int, every: int, send: Send) -> dict[str, float]:
         # The schedule of a sender that gathers batches is that of the last one in each send.
         lasts = [min(first + every, load.batches) - 1 for first in range(sent, due, every)]
         late += [now - start_ms / 1000 - last * period for last in lasts]
+        own += [now - max(start_ms / 1000 + last * period, free) for last in lasts]
         send(sent, due)
-        spent.append(time.time() - now)
+        free = time.time()
+        spent.append(free - now)
         sent = due
     return {
-        "slip": max(0.0, late[-1]) / load.seconds,
+        "slip": percentile(own, 99) / load.seconds,
+        "own_late": sum(seconds > period for seconds in own) / len(own),
         "late_p50": percentile(late, 50),
         "late_p99": percentile(late, 99),
         "late_max": max(late),

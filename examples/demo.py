@@ -42,17 +42,21 @@ class Demo:
         self.seconds = max(4, seconds - SPARK_START)
         self.store = folder / "store"
         self.folder = folder
+        if folder.exists() and not {path.name for path in folder.iterdir()} <= {"store", "run1.log", "run2.log"}:
+            raise SystemExit(f"{folder} holds other things than this demo's: name another folder with --out.")
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         self.catalog = Catalog.open(self.store, create=True)
         self.began = time.monotonic()
         self.plain_at = 0.0
         self.runs = 0
+        self.rows_at_start = 0
 
     # -- running -------------------------------------------------------------------------------------------
 
     def start(self) -> subprocess.Popen[bytes]:
         self.runs += 1
+        self.rows_at_start = self.taken()
         command = ["run", str(HERE / "alerts.py"), "--store", str(self.store), "--mode", "drain"]
         console.print(f"[bold]$ waterclock {' '.join(command)}[/bold]", highlight=False, soft_wrap=True)
         with open(self.folder / f"run{self.runs}.log", "wb") as log:
@@ -84,7 +88,10 @@ class Demo:
         """Seconds of events so far; 0 before the first epoch."""
         if any(epoch < 0 for epoch in self.epochs().values()):
             return 0.0
-        return self.catalog.streams.marks()["alerts"][0] / app.ALERT_RATE
+        return self.taken() / app.ALERT_RATE
+
+    def taken(self) -> int:
+        return self.catalog.streams.marks().get("alerts", (0, 0))[0]
 
     def epochs(self) -> dict[str, int]:
         committed = {vertex.name: vertex.epoch for vertex in self.catalog.epochs.vertices()}
@@ -104,8 +111,13 @@ class Demo:
             shown.append((name, f"{number:,}", epoch, backlog, show_instant(cti)[11:21] or show_instant(cti)))
         return shown
 
+    @property
+    def doing(self) -> str:
+        return "starting Spark" if self.taken() == self.rows_at_start else "running"
+
     def table(self) -> Table:
-        table = Table(title=f"{time.monotonic() - self.began:.1f} s, process {self.runs} of 2", title_justify="left")
+        title = f"{time.monotonic() - self.began:.1f} s, process {self.runs} of 2, {self.doing}"
+        table = Table(title=title, title_justify="left")
         for column in ("stream", "rows", "epoch", "backlog", "complete up to"):
             table.add_column(column, justify="left" if column == "stream" else "right", min_width=12)
         for row in self.rows():
@@ -113,10 +125,9 @@ class Demo:
         return table
 
     def line(self) -> str:
-        parts = [
-            f"{name} {rows} rows" + (f" (epoch {epoch})" if epoch else "") for name, rows, epoch, _, _ in self.rows()
-        ]
-        return f"{time.monotonic() - self.began:5.1f} s  " + ", ".join(parts)
+        parts = [f"{name} {rows}" + (f" (epoch {epoch})" if epoch else "") for name, rows, epoch, _, _ in self.rows()]
+        what = f"{self.doing} ..." if self.taken() == self.rows_at_start else "rows: " + ", ".join(parts)
+        return f"{time.monotonic() - self.began:5.1f} s  {what}"
 
     # -- proving -------------------------------------------------------------------------------------------
 

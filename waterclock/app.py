@@ -17,6 +17,7 @@ from waterclock.optimizer import VertexPlan, cut
 from waterclock.plan import Input, Node, explain
 from waterclock.runtime.delivery import DeliveryWorker
 from waterclock.runtime.engine import Engine, Parts
+from waterclock.runtime.idle import IdleClock
 from waterclock.runtime.inprocess import InProcessRunner
 from waterclock.runtime.keeper import Keeper
 from waterclock.runtime.log import StreamLog, bad_rows_declaration, late_rows_declaration
@@ -187,17 +188,19 @@ class App:
                 for name, (_, source) in self._streams.items()
                 if source is not None
             ]
+            clocks = [
+                IdleClock(store, name, declaration.idle)
+                for name, (declaration, _) in self._streams.items()
+                if declaration.idle is not None and mode == "live"
+            ]
             deliveries = [
                 DeliveryWorker(store, name, plan.root.schema, sink)
                 for name, (plan, sink) in self._outputs.items()
                 if sink is not None
             ]
             keeper = Keeper(store, list(self._outputs))
-            return Engine(
-                self.name,
-                Parts(store, runner, list(self._streams), pumps, vertices, deliveries, keeper),
-                drain=mode != "live",
-            )
+            parts = Parts(store, runner, list(self._streams), pumps, clocks, vertices, deliveries, keeper)
+            return Engine(self.name, parts, drain=mode != "live")
         except BaseException:
             if runner is not None:
                 runner.close()

@@ -96,6 +96,7 @@ CATALOGUE: dict[str, Condition] = {
     "RUN.NOT_DETERMINISTIC": Condition("Epoch {epoch} of {vertex!r} gave other rows when it was executed again.", "A query must give the same rows for the same input: look for random or clock functions."),
     "RUN.SINK_FAILED": Condition("The output {output!r} failed at epoch {epoch}: {reason}", "The rows are safe in the stream {output!r} and are delivered at the next start."),
     "RUN.SOURCE_FAILED": Condition("The source of {stream!r} failed: {reason}", "Everything taken so far is safe; it goes on from there at the next start."),
+    "RUN.INTERNAL": Condition("The {worker} failed in a way that should not happen: {reason}", "Nothing committed is lost; please report this with the traceback (--traceback)."),
     "RUN.BAD_MODE": Condition("Unknown mode {mode!r}.", "Choose one of: {choices}."),
     "RUN.ALREADY": Condition("The app {app!r} is already running in this process.", "Keep the handle that run() returned."),
     "CLI.BAD_PROGRAM": Condition("{file}: {reason}.", "{fix}"),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -40,3 +42,14 @@ def test_alerts_offline(tmp_path: Path) -> None:
 def test_demo(tmp_path: Path) -> None:
     output = run(EXAMPLES / "demo.py", "--seconds", 8, "--out", "out", cwd=tmp_path, timeout=300)
     assert "Nothing lost, nothing repeated" in output
+
+
+def test_the_proof_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(EXAMPLES)
+    demo = importlib.import_module("demo")
+    right = pl.DataFrame({"user": ["a", "b", "c"], "n": [1, 2, 3]})
+    assert demo.compare(right, right.reverse()) == (True, ["3", "3", "0", "0", "0"])
+    assert demo.compare(right, right.head(2)) == (False, ["3", "2", "1", "0", "0"])
+    assert demo.compare(right, pl.concat([right, right.head(1)])) == (False, ["3", "4", "0", "1", "0"])
+    assert demo.compare(right, right.with_columns(n=pl.Series([1, 2, 4]))) == (False, ["3", "3", "1", "0", "1"])
+    assert demo.compare(right.clear(), right.clear())[0] is False

@@ -118,6 +118,15 @@ def test_windows_of_open_events_end_alike_however_epochs_are_cut(run_before_the_
     assert sorted(vs for vs, _, _ in found) == [0, 10, 20, 30]
 
 
+def test_an_event_between_windows_still_tells_time() -> None:
+    """It is in no window, but the windows of the open event go up to it."""
+    plan = WindowAggregate(inputs(points=False)[0], (), Window(2, 5), (("n", Aggregate("count")),))
+    between = (13, 14, {"t": 13, "e": 14, "k": "b", "x": 2, "y": None})
+    steps = [("push", ("s0", [OPEN, between])), ("end", "s0"), ("end", "s1"), ("run", None)]
+    found = play(plan, Script(100, steps)).runs[-1].events
+    assert sorted((vs, payload["n"]) for vs, _, payload in found) == [(0, 1), (5, 1), (10, 1)]
+
+
 @pytest.mark.soak
 @settings(quick(900), derandomize=False)
 @given(plans(), scripts(), st.sampled_from([1, 2, 3, 5, 1000]))

@@ -41,7 +41,7 @@ class Numbered:
 
     def open(self, declaration: Declaration, position: Any) -> Numbered:
         self.next = position or 0
-        self.finished = False
+        self.finished = self.waiting = False
         return self
 
     def poll(self, cti: int, now: int) -> Chunk | None:

@@ -270,6 +270,16 @@ def test_times_that_are_written_in_different_ways_in_one_push(make_app: MakeApp,
     assert read(tmp_path / "store", "in")["_vs"].to_list() == [1_700_000_000_000_000] * 3
 
 
+@pytest.mark.parametrize("far", [2**60, 2**62, -(2**62)])
+def test_times_that_python_cannot_hold(make_app: MakeApp, far: int) -> None:
+    stream = make_app().stream("in", {"ts": "timestamp", "n": int}, time="ts")
+    times = pl.Series([far]).cast(pl.Datetime("us", "UTC"))
+    with pytest.raises(wc.DataError, match=r"DATA\.(FUTURE|BAD_LIFETIME)"):
+        stream.push(pl.DataFrame({"ts": times, "n": [1]}))
+    with pytest.raises(wc.DataError, match=r"DATA\.WRONG_TYPE"):
+        stream.push(pl.DataFrame({"ts": times, "n": ["x"]}))
+
+
 # -- late rows ---------------------------------------------------------------------------------------------
 
 

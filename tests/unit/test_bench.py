@@ -8,7 +8,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from bench import expected, hopping, latency
+from bench import expected, hopping, latency, overhead
 from bench.common import Section, Table, percentile, ratio, report, spread
 from bench.data import BASE, DISORDER, NEEDLE, Events, Load, event_table, records
 from bench.hopping_polars import panes
@@ -165,3 +165,47 @@ def test_an_overdue_sender_sends_everything_once(monkeypatch: pytest.MonkeyPatch
     assert sends[-1][1] == 101
     assert 0 < figures["late_max"] < 0.04
     assert figures["slip"] < 0.1
+
+
+@pytest.mark.parametrize("void", [False, True])
+def test_sections_are_written_from_runs(monkeypatch: pytest.MonkeyPatch, void: bool) -> None:
+    sender = dict.fromkeys(("slip", "own_late", "late_p50", "late_p99", "late_max", "send_p50", "cpu"), 0.001)
+
+    def fake_latency(sizes: latency.Sizes, workload: str, *rest: object) -> str:
+        runs = rest[-1]
+        assert isinstance(runs, latency.Runs)
+        runs.senders.append(sender)
+        if void:
+            runs.void += 1
+            return "void"
+        for name in latency.WORKLOADS[workload]:
+            runs.add(name, [0.1, 0.2] if len(rest) == 2 else [0.4, 0.8])
+        runs.overhead.append(0.004)
+        runs.epoch.append(0.05)
+        runs.durable.append(110.0)
+        return "done"
+
+    def fake_hopping(sizes: hopping.Sizes, epoch_rows: int, *rest: object) -> None:
+        runs = rest[-1]
+        assert isinstance(runs, hopping.Runs)
+        for values, value in ((runs.rates, 3e6), (runs.batch_rows, 5e5), (runs.total, 4.0)):
+            values.append(value if len(rest) == 1 else value / 3)
+        runs.overhead.append(0.004)
+        runs.epoch.append(0.2)
+
+    for module, fake in ((latency, fake_latency), (hopping, fake_hopping)):
+        monkeypatch.setattr(module, "waterclock_run", fake)
+        monkeypatch.setattr(module, "spark_run", fake)
+    monkeypatch.setattr(hopping, "polars_run", lambda sizes: 2e7)
+    monkeypatch.setattr(hopping, "hopping_answer", lambda events: None)
+    kept: dict[str, object] = {}
+    sections = [
+        hopping.measure(hopping.FULL, lambda line: None, kept),
+        latency.measure(latency.FULL, lambda line: None, kept),
+        overhead.measure(hopping.FULL, latency.FULL, lambda line: None, kept),
+    ]
+    text = report(sections, [], [])
+    assert "3.00x" in text
+    assert "15% of the floor" in text
+    assert ("4.00x" in text) != void
+    assert sections[2].table.rows[0][2] == "4.00 (4.00..4.00)"

@@ -108,15 +108,21 @@ class Streams:
     def segments(self, name: str, start: int, end: int) -> list[Segment]:
         """Those with rows in ``[start, end)``, in order."""
         rows = self._db.query(
-            f"SELECT {_SEGMENT} FROM segments WHERE stream = ? AND rows > 0 AND first < ? AND first + rows > ? ORDER BY first, id",
-            name, end, start,
+            f"""SELECT {_SEGMENT} FROM segments WHERE stream = ? AND rows > 0 AND first < ? AND first + rows > ?
+                AND first >= coalesce((SELECT max(first) FROM segments WHERE stream = ? AND first <= ? AND rows > 0), 0)
+                ORDER BY first, id""",
+            name, end, start, name, start,
         )  # fmt: skip
         return [_segment(row) for row in rows]
 
     def cti_at(self, name: str, seq: int) -> int:
         """The stream's time after the events below ``seq``."""
-        rows = self._db.query("SELECT max(cti) FROM segments WHERE stream = ? AND first + rows <= ?", name, seq)
-        return BEGINNING if rows[0][0] is None else int(rows[0][0])
+        rows = self._db.query(
+            """SELECT cti FROM segments WHERE stream = ? AND first <= ? AND first + rows <= ?
+               ORDER BY first DESC, id DESC LIMIT 1""",
+            name, seq, seq,
+        )  # fmt: skip
+        return int(rows[0][0]) if rows else BEGINNING
 
     def last_finite_cti(self, name: str) -> int:
         """The stream's time before it ended."""

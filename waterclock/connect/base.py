@@ -46,6 +46,10 @@ class Reader(Protocol):
     finished: bool
     """There will never be more."""
 
+    @property
+    def waiting(self) -> bool:
+        """Nothing is there yet, but it will come by itself: a drain waits for it."""
+
     def poll(self, cti: int, now: int) -> Chunk | None:
         """The next chunk, or None when nothing is there now. ``cti`` and ``now`` tell whether statistics suffice."""
 

@@ -166,6 +166,7 @@ class FileReader:
     declaration: Declaration
     position: Position
     finished: bool = False
+    waiting: bool = False
     _queue: list[str] = field(default_factory=list)
     """Names to be taken, the next one last."""
     _known: set[str] = field(default_factory=set)

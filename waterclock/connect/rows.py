@@ -126,8 +126,9 @@ def _cast_rows(
     )
     bad = broken.select(pl.any_horizontal(pl.all())).to_series()
     rejected: list[Rejected] = []
+    shown = frame.with_columns(pl.selectors.temporal().cast(pl.String))  # Python has no times beyond the year 9999
     for index in bad.arg_true():
-        row = frame.row(index, named=True)
+        row = shown.row(index, named=True)
         column = next(name for name in declaration.schema.names if broken[name][index])
         at = f"row {index}" if lines is None else f"line {lines[index]}"
         at = f"{where} {at}" if where else at

@@ -101,7 +101,7 @@ def _last(window: Window, events: list[Event], cti: int, latest: int) -> int | N
         return None
     if cti < FOREVER:
         return (cti - window.offset - window.size) // window.hop
-    times = [time for vs, ve, _ in events for time in (vs, ve) if time < FOREVER]
+    times = [time for vs, ve, _ in events for time in (vs + 1, ve) if time < FOREVER]
     top = max([latest, *times])
     return None if top == BEGINNING else -((window.offset - top) // window.hop) - 1
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from waterclock.catalog.leases import TTL
-from waterclock.errors import WaterclockError
+from waterclock.errors import RunError, WaterclockError
 from waterclock.runtime.delivery import DeliveryWorker
+from waterclock.runtime.idle import IdleClock
 from waterclock.runtime.keeper import Keeper
 from waterclock.runtime.pump import Pump
 from waterclock.runtime.runner import Runner
@@ -33,13 +34,14 @@ class Parts:
     runner: Runner
     sources: list[str]
     pumps: list[Pump]
+    clocks: list[IdleClock]
     vertices: list[VertexWorker]
     deliveries: list[DeliveryWorker]
     keeper: Keeper
 
     @property
     def workers(self) -> list[Worker]:
-        return [*self.pumps, *self.vertices, *self.deliveries, self.keeper]
+        return [*self.pumps, *self.clocks, *self.vertices, *self.deliveries, self.keeper]
 
 
 class Engine:
@@ -79,6 +81,10 @@ class Engine:
                     seen = self.parts.store.bell.wait(seen, POLL)
         except WaterclockError as error:
             self._fail(error)
+        except Exception as error:
+            failure = RunError("RUN.INTERNAL", worker=worker.name, reason=f"{type(error).__name__}: {error}")
+            failure.__cause__ = error
+            self._fail(failure)
 
     def _supervise(self) -> None:
         """Renews the lease, ends a drain when all is done, and closes."""

@@ -86,10 +86,10 @@ class Keeper:
             floor = self._floor(row)
             with catalog.transaction(self._store.lease):
                 catalog.streams.drop_time_marks(name, floor)
-            for _ in range(MOST_GROUPS):
-                if not self._compact(row, floor):
-                    break
             self._trim(row, floor)
+            for _ in range(MOST_GROUPS):
+                if not self._compact(name, floor):
+                    break
         if time.monotonic() - self._swept >= 2 * self._tidy_every:
             self.sweep()
             self._swept = time.monotonic()
@@ -107,8 +107,9 @@ class Keeper:
                 floor = min(floor, catalog.epochs.snapshot(row.name, delivered[row.name]).output_end)
         return floor
 
-    def _compact(self, row: StreamRow, floor: int) -> bool:
-        group = pick_group(self._store.catalog.streams.segments(row.name, row.first, floor), floor)
+    def _compact(self, name: str, floor: int) -> bool:
+        row = self._store.catalog.streams.get(name)
+        group = pick_group(self._store.catalog.streams.segments(name, row.first, floor), floor)
         if not group:
             return False
         frame = StreamReader(self._store.catalog, row.name).read(group[0].first, group[-1].end)

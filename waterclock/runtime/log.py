@@ -11,7 +11,7 @@ from typing import Any
 import polars as pl
 
 from waterclock import crashpoints
-from waterclock.catalog import Catalog, Lease
+from waterclock.catalog import Catalog, Lease, StreamRow
 from waterclock.connect.base import Chunk, External
 from waterclock.errors import DataError, StoreError
 from waterclock.runtime.store import Store
@@ -56,6 +56,12 @@ class StreamLog:
         self._lease = lease
         self._lock = threading.Lock()
         self.row = store.catalog.streams.get(name)
+
+    def refresh(self) -> StreamRow:
+        """What other writers have made of the stream meanwhile."""
+        with self._lock:
+            self.row = self.store.catalog.streams.get(self.name)
+            return self.row
 
     def append(self, chunk: Chunk, keep_position: bool = False) -> Appended:
         """Admits a chunk and makes it durable. Raises, with nothing taken, where the policy says fail."""

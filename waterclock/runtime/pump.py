@@ -1,14 +1,12 @@
-"""Brings the chunks of a source into its stream, and moves time when the source is idle."""
+"""Brings the chunks of a source into its stream."""
 
 from __future__ import annotations
-
-import time
 
 from waterclock.connect.base import Source
 from waterclock.errors import RunError, WaterclockError
 from waterclock.runtime.log import StreamLog, wall_clock
 from waterclock.runtime.store import Store
-from waterclock.time import BEGINNING, FOREVER
+from waterclock.time import FOREVER
 
 
 class Pump:
@@ -24,8 +22,6 @@ class Pump:
         self._consumers = consumers
         self._backlog = backlog
         self._reader = source.open(self._log.row.declaration, self._log.row.position)
-        self._last_arrival = time.monotonic()
-        self._idle_from: int | None = None
         self._stopping = False
 
     def request_stop(self) -> None:
@@ -47,16 +43,12 @@ class Pump:
             ) from error
         if chunk is not None:
             self._log.append(chunk)
-            self._last_arrival = time.monotonic()
-            self._idle_from = None
             self.exhausted = False
             return True
         if self._reader.finished:
             self._log.advance(FOREVER)
-        else:
-            self._advance_idle()
         # A paced source with an end says that it only waits for the clock: a drain waits with it.
-        self.exhausted = not getattr(self._reader, "waiting", False)
+        self.exhausted = not self._reader.waiting
         return False
 
     def close(self) -> None:
@@ -68,18 +60,3 @@ class Pump:
         epochs = self._store.catalog.epochs
         least = min(epochs.snapshot(name).positions.get(self.stream, 0) for name in self._consumers)
         return self._log.row.next - least >= self._backlog
-
-    def _advance_idle(self) -> None:
-        """Event time goes on at the speed of the wall clock from where it was."""
-        idle = self._log.row.declaration.idle
-        if idle is None or self._log.row.cti == BEGINNING:
-            return
-        waited = int((time.monotonic() - self._last_arrival) * 1e6)
-        if waited < idle:
-            return
-        if self._idle_from is None:
-            self._idle_from = self._log.row.cti
-        target = self._idle_from + waited
-        # Not on every turn: each move is a row in the catalog and an epoch.
-        if target - self._log.row.cti >= min(idle, 1_000_000):
-            self._log.advance(target)

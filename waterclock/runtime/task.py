@@ -187,7 +187,9 @@ def _run_leg(
 
 
 def _top(frame: pl.DataFrame) -> int:
-    finite = frame.select(pl.max_horizontal(pl.col(VS).max(), pl.col(VE).filter(pl.col(VE) < FOREVER).max())).item()
+    """The greatest finite time of some rows: where the last one starts to be, or ends."""
+    ends = pl.col(VE).filter(pl.col(VE) < FOREVER)
+    finite = frame.select(pl.max_horizontal(pl.col(VS).max() + 1, ends.max())).item()
     return BEGINNING if finite is None else int(finite)
 
 

@@ -63,7 +63,8 @@ def _split_bad(events: pl.DataFrame, d: Declaration, now: int, where: str) -> tu
     flags = events.select(good.fill_null(False)).to_series()
     if flags.all():
         return events, []
-    bad = events.with_row_index("_row").filter(~flags)
+    # As text: Python has no times beyond the year 9999.
+    bad = events.with_row_index("_row").filter(~flags).with_columns(pl.selectors.temporal().cast(pl.String))
     return events.filter(flags), [_reject(row, d, now, horizon, where) for row in bad.iter_rows(named=True)]
 
 

@@ -51,6 +51,8 @@ def _header(block: Block) -> list[str]:
 
 def _at_once(data: bytes, names: list[str]) -> pl.DataFrame | None:
     """All rows as text, or None if they are not all of the same shape."""
+    if data.count(b"\r") != data.count(b"\r\n"):
+        return None  # Polars would drop the odd ones
     try:
         frame = pl.read_csv(data, has_header=False, schema={name: pl.String() for name in names})
     except pl.exceptions.PolarsError:

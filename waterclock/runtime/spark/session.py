@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import shutil
 import sys
 import tempfile
 import threading
@@ -17,6 +18,7 @@ from waterclock.errors import RunError
 from waterclock.runtime.spark.java import java_version
 
 _lock = threading.Lock()
+_folder: str | None = None
 _started: tuple[SparkContext, str, dict[str, str]] | None = None
 
 
@@ -25,7 +27,7 @@ def settings() -> dict[str, str]:
     return {
         # Without TCP_NODELAY a task on TCP costs 40 ms more (SPARK-51667).
         "spark.python.unix.domain.socket.enabled": "true",
-        "spark.python.unix.domain.socket.dir": tempfile.mkdtemp(prefix="wc-", dir="/tmp"),
+        "spark.python.unix.domain.socket.dir": _socket_folder(),
         # Blocks are Arrow; they go through local sockets and the page cache, where packing costs more than it saves.
         "spark.rdd.compress": "false",
         "spark.shuffle.compress": "false",
@@ -41,6 +43,15 @@ def settings() -> dict[str, str]:
         "spark.task.reaper.enabled": "true",
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}",
     }
+
+
+def _socket_folder() -> str:
+    """Short, for a socket's path has about 100 bytes, and ours alone."""
+    global _folder
+    if _folder is None:
+        _folder = tempfile.mkdtemp(prefix="wc-", dir="/tmp")
+        atexit.register(shutil.rmtree, _folder, ignore_errors=True)
+    return _folder
 
 
 def context(app: str, master: str, spark: Mapping[str, str]) -> SparkContext:
@@ -82,8 +93,8 @@ def _end_jvm() -> None:
     if gateway is None or SparkContext._active_spark_context is not None:
         return
     gateway.shutdown()
-    gateway.proc.stdin.close()  # type: ignore[attr-defined]  # the JVM ends when its input does
-    gateway.proc.wait(timeout=30)  # type: ignore[attr-defined]
+    gateway.proc.stdin.close()  # the JVM ends when its input does
+    gateway.proc.wait(timeout=30)
     SparkContext._gateway = None
     SparkContext._jvm = None
 

@@ -1,0 +1,50 @@
+"""Moves a stream's time on when nothing arrives, so that the last window closes."""
+
+from __future__ import annotations
+
+import time
+
+from waterclock.runtime.log import StreamLog
+from waterclock.runtime.store import Store
+from waterclock.time import BEGINNING
+
+LOOK_EVERY = 0.1
+
+
+class IdleClock:
+    """After the declared time without events, event time goes on at the speed of the wall clock from where it was.
+
+    Each move is a mark in the stream, and so part of the recorded input of an epoch: a replay sees the same.
+    """
+
+    def __init__(self, store: Store, stream: str, idle: int) -> None:
+        self.name = f"idle clock {stream}"
+        self._log = StreamLog(store, stream, store.lease)
+        self._idle = idle
+        self._events = self._log.row.next
+        self._since = time.monotonic()
+        self._from = self._log.row.cti
+        """The stream's time when the last event had come."""
+        self._looked = 0.0
+
+    def request_stop(self) -> None:
+        self._idle = 2**63
+
+    def turn(self) -> bool:
+        now = time.monotonic()
+        if now - self._looked < LOOK_EVERY:
+            return False
+        self._looked = now
+        row = self._log.refresh()
+        if row.next != self._events:
+            self._events, self._since, self._from = row.next, now, row.cti
+            return False
+        waited = int((now - self._since) * 1e6)
+        if row.ended or row.cti == BEGINNING or waited < self._idle:
+            return False
+        target = self._from + waited
+        # Not at every look: each move is a row in the catalog and an epoch.
+        if target - row.cti < min(self._idle, 1_000_000):
+            return False
+        self._log.advance(target)
+        return True
