@@ -92,16 +92,18 @@ class App:
     # -- declaring -----------------------------------------------------------------------------------------
 
     def stream(
-        self, name: str, schema: Mapping[str, object], time: str, *, end: str | None = None, duration: Duration | None = None,
-        source: Source | None = None, slack: Duration = 0, idle: Duration | None = None, late: str = "fail",
-        on_bad: str = "fail", max_ahead: Duration | None = "1h", retention: Duration | None = None,
+        self, name: str, schema: Mapping[str, object], time: str, *, end: str | None = None,
+        duration: Duration | None = None, source: Source | None = None, slack: Duration = 0,
+        idle: Duration | None = None, late: str = "fail", on_bad: str = "fail",
+        max_ahead: Duration | None = "1h", retention: Duration | None = None,
     ) -> SourceStream:  # fmt: skip
         """Declares a stream of events that start at column ``time``.
 
-        An event is a point, or lasts until column ``end`` (null: open), or for ``duration``. The stream's time (its CTI) follows
-        the greatest start seen, ``slack`` behind; after ``idle`` without input it goes on by the clock. ``late`` says what
-        happens to events behind it: fail, drop, adjust or divert. ``on_bad`` says what happens to rows that are no events: fail, skip
-        or divert. A row more than ``max_ahead`` in the future is bad.
+        An event is a point, or lasts until column ``end`` (null: open), or for ``duration``. The stream's time (its
+        CTI) follows the greatest start seen, ``slack`` behind; after ``idle`` without input it goes on by the clock.
+        ``late`` says what happens to events behind it: fail, drop, adjust or divert. ``on_bad`` says what happens to
+        rows that are no events: fail, skip or divert. A row more than ``max_ahead`` in the future is bad.
+        ``retention`` keeps events for so long behind the CTI; without it, for ever.
         """
         if end is not None and duration is not None:
             raise ConfigError(

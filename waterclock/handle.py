@@ -25,7 +25,7 @@ class Handle:
         return self._engine.status()
 
     def stop(self, drain: bool = True, timeout: float = 30.0) -> None:
-        """Ends the app. ``drain`` finishes and delivers the epochs in hand; always back within ``timeout`` and a few seconds."""
+        """Ends the app, within ``timeout`` and a few seconds. ``drain`` finishes and delivers the epochs in hand."""
         self._engine.stop(drain, timeout)
         self._engine.wait(timeout + 10)
 

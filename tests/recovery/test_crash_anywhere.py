@@ -1,4 +1,4 @@
-"""The driver process is killed with SIGKILL at every numbered step of the protocol and at random moments, then started again."""
+"""The driver is killed with SIGKILL at every numbered step of the protocol and at random moments, then restarted."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def test_other_rows_than_before_are_an_error(tmp_path: Path) -> None:
         db.execute(
             "UPDATE epochs SET snapshot = replace(snapshot, '\"digest\": ', '\"digest\": 1') WHERE vertex = 'per_user'"
         )
-    with pytest.raises(AssertionError, match="RUN.NOT_DETERMINISTIC"):
+    with pytest.raises(AssertionError, match=r"RUN\.NOT_DETERMINISTIC"):
         run(tmp_path, "--preload")
 
 
@@ -91,5 +91,5 @@ def test_durable_bytes_that_are_gone_are_an_error(tmp_path: Path) -> None:
     assert not run(tmp_path, "--preload", crash="epoch.before_commit:9")
     for file in (tmp_path / "store" / "streams" / "events").iterdir():
         file.unlink()
-    with pytest.raises(AssertionError, match="STORE.DAMAGED"):
+    with pytest.raises(AssertionError, match=r"STORE\.DAMAGED"):
         run(tmp_path, "--preload")

@@ -1,4 +1,4 @@
-"""On local Spark: the same answer as in this process, with tasks dying and retried, jobs cancelled, nothing run when idle."""
+"""On local Spark: the same answer as in this process, with tasks dying and retried; no job runs when idle."""
 
 from __future__ import annotations
 
@@ -108,11 +108,11 @@ def test_workers_that_die_are_retried(many_tasks: None, make_app: Callable[..., 
 
 
 def test_a_worker_that_always_dies_is_an_error(make_app: Callable[..., wc.App], tmp_path: Path) -> None:
-    """Also shows that the test above does kill: here no attempt survives. Without the fault, the epoch runs at the next start."""
+    """Shows that the test above does kill: here no attempt survives. The epoch runs at the next start."""
     app = make_app()
     app.spark |= {"spark.executorEnv.WATERCLOCK_CRASH": "task.running:1"}
     feed(build(app))
-    with pytest.raises(wc.RunError, match="RUN.STEP_FAILED"):
+    with pytest.raises(wc.RunError, match=r"RUN\.STEP_FAILED"):
         app.run(mode="drain").wait()
     app.spark = dict(SPARK)
     app.run(mode="drain").wait()
@@ -172,7 +172,7 @@ def test_an_error_in_a_task_is_one_sentence_and_loses_nothing(
     path = next((tmp_path / "store" / "streams" / "events").iterdir())
     data = path.read_bytes()
     path.write_bytes(data[:1000])
-    with pytest.raises(wc.StoreError, match="STORE.DAMAGED.*too short"):
+    with pytest.raises(wc.StoreError, match=r"STORE\.DAMAGED.*too short"):
         app.run(mode="drain").wait()
     path.write_bytes(data)
     app.run(mode="drain").wait()

@@ -92,7 +92,7 @@ def test_a_failure_halts_and_keeps_the_intent_for_the_next_start() -> None:
 
 def test_an_impossible_event_tells_the_story() -> None:
     coordinator = fresh()
-    with pytest.raises(InvalidTransition, match="Executed while idle.*new\\+Recovered"):
+    with pytest.raises(InvalidTransition, match=r"Executed while idle.*new\+Recovered"):
         coordinator.handle(Executed({}))
 
 

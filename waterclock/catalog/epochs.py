@@ -139,7 +139,8 @@ class Epochs:
         """Back to the snapshot after ``epoch``; the intents behind it stay, to be executed again."""
         with self._db.transaction():
             self._db.execute(
-                "UPDATE epochs SET expected = coalesce(expected, snapshot), snapshot = NULL WHERE vertex = ? AND epoch > ?",
+                """UPDATE epochs SET expected = coalesce(expected, snapshot), snapshot = NULL
+                   WHERE vertex = ? AND epoch > ?""",
                 vertex,
                 epoch,
             )
@@ -170,7 +171,8 @@ class Epochs:
             for operator, low in commit.snapshot.lows.items():
                 # A run whose rows are all past the CTI goes as a whole.
                 self._db.execute(
-                    "UPDATE runs SET removed = ? WHERE vertex = ? AND operator = ? AND removed IS NULL AND greatest_ve <= ?",
+                    """UPDATE runs SET removed = ?
+                       WHERE vertex = ? AND operator = ? AND removed IS NULL AND greatest_ve <= ?""",
                     epoch, vertex, operator, low,
                 )  # fmt: skip
             self.add_runs(vertex, epoch, commit.added)
@@ -192,7 +194,8 @@ class Epochs:
             rows = self._db.query(f"SELECT {_RUN} FROM runs WHERE vertex = ? AND removed IS NULL ORDER BY id", vertex)
         else:
             rows = self._db.query(
-                f"SELECT {_RUN} FROM runs WHERE vertex = ? AND added <= ? AND (removed IS NULL OR removed > ?) ORDER BY id",
+                f"""SELECT {_RUN} FROM runs
+                    WHERE vertex = ? AND added <= ? AND (removed IS NULL OR removed > ?) ORDER BY id""",
                 vertex, epoch, epoch,
             )  # fmt: skip
         return [_run(row) for row in rows]
@@ -220,7 +223,8 @@ class Epochs:
     def state_size(self, vertex: str) -> tuple[int, int, int]:
         """Runs, rows and bytes of live state."""
         row = self._db.query(
-            "SELECT count(*), coalesce(sum(rows), 0), coalesce(sum(length), 0) FROM runs WHERE vertex = ? AND removed IS NULL",
+            """SELECT count(*), coalesce(sum(rows), 0), coalesce(sum(length), 0)
+               FROM runs WHERE vertex = ? AND removed IS NULL""",
             vertex,
         )[0]
         return int(row[0]), int(row[1]), int(row[2])

@@ -83,7 +83,8 @@ class Streams:
         with self._db.transaction():
             rows = sum(segment.rows for segment in segments)
             done = self._db.execute(
-                "UPDATE streams SET next_seq = next_seq + ?, cti = max(cti, ?), ended = ? OR ended WHERE name = ? AND next_seq = ?",
+                """UPDATE streams SET next_seq = next_seq + ?, cti = max(cti, ?), ended = ? OR ended
+                   WHERE name = ? AND next_seq = ?""",
                 rows, cti, cti == FOREVER, name, expected,
             )  # fmt: skip
             if not done:
@@ -134,7 +135,8 @@ class Streams:
         first, end = old[0].first, old[-1].end
         with self._db.transaction():
             gone = self._db.execute(
-                "DELETE FROM segments WHERE stream = ? AND first >= ? AND first + rows <= ? AND (rows > 0 OR first < ?)",
+                """DELETE FROM segments
+                   WHERE stream = ? AND first >= ? AND first + rows <= ? AND (rows > 0 OR first < ?)""",
                 name, first, end, end,
             )  # fmt: skip
             if gone < len(old):

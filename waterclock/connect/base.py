@@ -1,10 +1,10 @@
 """What a connector is.
 
-A source gives chunks. How rows are cut into chunks must depend on the data alone (a file, a fixed block of a file), never
-on when it was polled: time advances from chunk to chunk, so the cut decides which rows are late.
+A source gives chunks. How rows are cut into chunks must depend on the data alone (a file, a fixed block of a file),
+never on when it was polled: time advances from chunk to chunk, so the cut decides which rows are late.
 
-A sink takes whole epochs. It is told again of an epoch that it may have taken before a crash, with exactly the same rows, and
-must then change nothing.
+A sink takes whole epochs. It is told again of an epoch that it may have taken before a crash, with exactly the same
+rows, and must then change nothing.
 """
 
 from __future__ import annotations

@@ -29,5 +29,5 @@ class CallbackSink:
 
 
 def callback(function: Callable[[int, pl.DataFrame], object]) -> CallbackSink:
-    """Calls ``function(epoch, rows)``. After a crash an epoch may come again, with the same number and the same rows."""
+    """Calls ``function(epoch, rows)``. After a crash an epoch may come again, with the same number and rows."""
     return CallbackSink(function)

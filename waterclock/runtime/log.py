@@ -1,4 +1,4 @@
-"""Writing and reading streams: what is appended is durable before it is acknowledged, readers see only what is committed."""
+"""Writing and reading streams: appends are durable before they are acknowledged, reads see only what is committed."""
 
 from __future__ import annotations
 

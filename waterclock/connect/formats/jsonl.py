@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import json
 import math
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -27,12 +28,22 @@ _ARROW: dict[str, pa.DataType] = {
     "boolean": pa.bool_(), "int": pa.int32(), "bigint": pa.int64(), "double": pa.float64(), "string": pa.string(),
     "float": pa.float64(), "binary": pa.binary(), "date": pa.string(), "timestamp": pa.timestamp("us", "UTC"),
 }  # fmt: skip
+SMALL = 64 << 10
 _RANGE = {"int": 2**31, "bigint": 2**63, "timestamp": 2**63}
 
 
 def parse(block: Block, declaration: Declaration) -> tuple[pl.DataFrame, list[Rejected]]:
     rows = _at_once(block.data, declaration)
-    return (rows, []) if rows is not None else _by_line(block, declaration)
+    if rows is not None:
+        return rows, []
+    # One bad line must not make all of a large block go line by line.
+    middle = block.data.find(b"\n", len(block.data) // 2) + 1
+    if len(block.data) <= SMALL or not 0 < middle < len(block.data):
+        return _by_line(block, declaration)
+    first = replace(block, data=block.data[:middle])
+    second = replace(block, data=block.data[middle:], line=block.line + first.data.count(b"\n"))
+    (one, bad), (other, worse) = parse(first, declaration), parse(second, declaration)
+    return pl.concat([one, other]), bad + worse
 
 
 def _at_once(data: bytes, declaration: Declaration) -> pl.DataFrame | None:

@@ -100,7 +100,7 @@ class SparkRunner:
 
 
 def _reason(error: Py4JJavaError) -> str:
-    """What a user can act on: the last line of the Python traceback inside Spark's message, or what Spark says itself."""
+    """What a user can act on: the last line of the Python traceback inside Spark's message, or what Spark says."""
     text = str(error.java_exception.getMessage() if error.java_exception else error)
     text = text.split("\nDriver stacktrace:")[0]
     raised = re.findall(r"^([A-Za-z_][\w.]*(?:Error|Exception)\b.*)$", text, re.MULTILINE)

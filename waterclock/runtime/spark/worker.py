@@ -1,7 +1,7 @@
 """The functions that Spark's Python workers run. Everything arrives as small arguments; programs are kept by key.
 
-Records between stages are ``(part, item)``: an item is a block with its tables as Arrow bytes, a report on its way to the
-driver, or an error. Errors that trying again cannot mend travel as items, so that Spark does not try again.
+Records between stages are ``(part, item)``: an item is a block with its tables as Arrow bytes, a report on its way to
+the driver, or an error. Errors that trying again cannot mend travel as items, so that Spark does not try again.
 """
 
 from __future__ import annotations
