@@ -224,7 +224,7 @@ SPARK_SETTINGS = {
     "spark.sql.streaming.minBatchesToRetain": "100000",
     "spark.locality.wait": "0",
 }
-"""Best fair settings that were found: fewer shuffle partitions than cores lose parallelism, more cost tasks."""
+"""Chosen by reason, not by a search over settings; only the state store is tried both ways."""
 
 
 def spark_session(state: str) -> Any:

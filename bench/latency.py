@@ -226,17 +226,17 @@ NOTES = [
     "is due 10 ms before that",
     "Waterclock's time is when another process, which looks every 1 ms, has read the result from the committed "
     "output stream. "
-    "Structured Streaming's is the modification time of the batch's file in the commits folder (the operating "
-    "system rounds it "
-    "down by up to 4 ms), without the time of a reader",
+    "Structured Streaming's is the modification time of the batch's file in the commits folder (file times are coarse, "
+    "by some ms), without the time of a reader",
     "the ratio takes Waterclock with the sender in another process, and the faster of Structured Streaming's variants",
     "a push returns when the rows are durable (fsync); it may hold up the sender, whose overdue batches then go out "
     "together, counted from their intended times. The socket source keeps nothing and cannot recover, and the "
     "memory sink is lost with "
     "the driver: both favour Structured Streaming. Files are the fault-tolerant source here; their 100 ms are "
     "part of the latency",
-    "not measured: Structured Streaming's real-time mode and asynchronous progress tracking (their sources and "
-    "sinks need "
-    "Kafka, whose connector is not in the wheel) and its continuous mode (no aggregates, at least once)",
+    "not measured: Structured Streaming's real-time mode, continuous mode and asynchronous progress tracking; some "
+    "of them may be faster than what is shown, above all for grep",
+    "a run is void when the 99th percentile of the sender's own lateness (what a send still under way does not "
+    "explain) is over 1 % of the schedule's length; a slow send never voids a run, it counts as latency",
     "sender, engine and observer share the machine's cores",
 ]

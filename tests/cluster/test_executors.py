@@ -32,20 +32,20 @@ def executors() -> list[psutil.Process]:
 def test_killed_executors_go_unnoticed(
     make_app: Callable[..., wc.App], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(coordinator.Parallelism.__init__, "__defaults__", (20,))
-    app = make_app(epoch_rows=60)
+    monkeypatch.setattr(coordinator.Parallelism.__init__, "__defaults__", (60,))
+    app = make_app(epoch_rows=200)
     app.master = "local-cluster[2,1,1024]"
     app.spark = {"spark.driver.memory": "1g", "spark.executor.memory": "900m"}
     source = build(app)
     frame = events(4000)
     handle = app.run()
     kills = 0
-    pushing = threading.Thread(target=lambda: [source.push(frame[i : i + 50]) for i in range(0, 4000, 50)])
+    pushing = threading.Thread(target=lambda: [source.push(frame[i : i + 200]) for i in range(0, 4000, 200)])
     pushing.start()
     for _ in range(2):
         start = handle.status().vertices[0].epoch
         deadline = time.monotonic() + 60
-        while handle.status().vertices[0].epoch < start + 3 and time.monotonic() < deadline:
+        while handle.status().vertices[0].epoch < start + 2 and time.monotonic() < deadline:
             time.sleep(0.01)
         victims = executors()
         assert victims, "no executor process found"

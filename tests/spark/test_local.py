@@ -163,6 +163,19 @@ def test_stop_drains_and_a_new_run_goes_on(make_app: Callable[..., wc.App], tmp_
     equal(outputs(tmp_path / "store"), expected(make_app, tmp_path))
 
 
+def test_stop_at_once_cancels_the_job_and_loses_nothing(
+    many_tasks: None, make_app: Callable[..., wc.App], tmp_path: Path
+) -> None:
+    app = make_app(epoch_rows=200)
+    feed(build(app))
+    handle = app.run()
+    time.sleep(0.5)
+    handle.stop(drain=False)
+    assert handle.state == "stopped"
+    app.run(mode="drain").wait()
+    equal(outputs(tmp_path / "store"), expected(make_app, tmp_path))
+
+
 def test_an_error_in_a_task_is_one_sentence_and_loses_nothing(
     make_app: Callable[..., wc.App], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

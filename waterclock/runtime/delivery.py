@@ -13,6 +13,8 @@ from waterclock.schema import Schema
 
 
 class DeliveryWorker:
+    poll = 0.05
+
     def __init__(self, store: Store, output: str, schema: Schema, sink: Sink) -> None:
         self.name = f"sink {output}"
         self.output = output

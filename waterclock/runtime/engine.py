@@ -21,6 +21,8 @@ from waterclock.runtime.vertex import POLL, VertexWorker
 
 class Worker(Protocol):
     name: str
+    poll: float
+    """Seconds between looks for what other processes did; this process rings the bell."""
 
     def turn(self) -> bool: ...
     def request_stop(self) -> None: ...
@@ -57,6 +59,7 @@ class Engine:
         self._drain = drain
         self._done = threading.Event()
         self._halt = threading.Event()
+        self._deadline: float | None = None
         self._threads: list[threading.Thread] = []
         self._closed = threading.Lock()
         peers = {vertex.vertex: vertex for vertex in parts.vertices}
@@ -78,7 +81,7 @@ class Engine:
         try:
             while not self._halt.is_set():
                 if not worker.turn():
-                    seen = self.parts.store.bell.wait(seen, POLL)
+                    seen = self.parts.store.bell.wait(seen, worker.poll)
         except WaterclockError as error:
             self._fail(error)
         except Exception as error:
@@ -90,7 +93,6 @@ class Engine:
         """Renews the lease, ends a drain when all is done, and closes."""
         renewed = time.monotonic()
         seen = 0
-        deadline: float | None = None
         while not self._halt.is_set():
             seen = self.parts.store.bell.wait(seen, POLL)
             try:
@@ -99,9 +101,8 @@ class Engine:
                     renewed = time.monotonic()
             except WaterclockError as error:
                 self._fail(error)
-            if self.state == "draining" and deadline is None:
-                deadline = time.monotonic() + self._timeout
-            if self.state == "draining" and deadline is not None and time.monotonic() > deadline:
+            if self._deadline is not None and time.monotonic() > self._deadline:
+                self._halt.set()
                 self.parts.runner.cancel()
                 break
             if (self._drain or self.state == "draining") and self._finished():
@@ -172,14 +173,12 @@ class Engine:
 
     def stop(self, drain: bool, timeout: float) -> None:
         """``drain``: finish and deliver the epochs in hand first, for at most ``timeout`` seconds."""
-        self._timeout = timeout if drain else 0.0
+        self._deadline = time.monotonic() + (timeout if drain else 0.0)
         if self.state == "running":
             self.state = "draining"
             for worker in self.parts.workers:
                 worker.request_stop()
         self.parts.store.bell.ring()
-
-    _timeout = 30.0
 
     def wait(self, timeout: float | None = None) -> bool:
         """True when it has ended; raises what made it fail."""
@@ -203,6 +202,8 @@ class Engine:
         )  # fmt: skip
 
     def _fail(self, error: WaterclockError) -> None:
+        if self._halt.is_set():
+            return  # it was ended on purpose, or something else failed first
         if self.error is None:
             self.error = error
             self.state = "failed"

@@ -17,6 +17,8 @@ class IdleClock:
     Each move is a mark in the stream, and so part of the recorded input of an epoch: a replay sees the same.
     """
 
+    poll = 0.05
+
     def __init__(self, store: Store, stream: str, idle: int) -> None:
         self.name = f"idle clock {stream}"
         self._log = StreamLog(store, stream, store.lease)

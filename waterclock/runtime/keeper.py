@@ -30,6 +30,7 @@ GRACE = 5.0
 
 class Keeper:
     name = "keeper"
+    poll = 0.05
 
     def __init__(
         self, store: Store, vertices: list[str], tidy_every: float = 1.0, orphan_age: float = ORPHAN_AGE

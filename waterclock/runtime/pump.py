@@ -12,6 +12,8 @@ from waterclock.time import FOREVER
 class Pump:
     """One source. It stays at most ``backlog`` events ahead of the slowest vertex that reads the stream."""
 
+    poll = 0.05
+
     def __init__(self, store: Store, stream: str, source: Source, consumers: list[str], backlog: int) -> None:
         self.name = f"source {stream}"
         self.stream = stream

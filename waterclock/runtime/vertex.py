@@ -40,6 +40,8 @@ class Progress:
 
 
 class VertexWorker:
+    poll = 0.01
+
     def __init__(self, store: Store, program: Program, runner: Runner, max_rows: int, most_tasks: int | None) -> None:
         self.name = f"vertex {program.plan.name}"
         self.store = store

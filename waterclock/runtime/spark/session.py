@@ -8,7 +8,8 @@ import shutil
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark import SparkConf, SparkContext
@@ -74,7 +75,8 @@ def context(app: str, master: str, spark: Mapping[str, str]) -> SparkContext:
         conf = SparkConf().setMaster(master).setAppName(app)
         for key, value in {**settings(), **wanted}.items():
             conf.set(key, value)
-        created = SparkContext(conf=conf)
+        with _without_noise():
+            created = SparkContext(conf=conf)
         _started = (created, master, wanted)
         return created
 
@@ -86,6 +88,27 @@ def stop() -> None:
         if _started is not None and _alive(_started[0]):
             _started[0].stop()
         _started = None
+
+
+@contextmanager
+def _without_noise() -> Iterator[None]:
+    """The JVM started in here writes its errors as ever, less one warning that every user would ask about."""
+    reading, writing = os.pipe()
+    errors = os.dup(2)
+    os.dup2(writing, 2)
+    os.close(writing)
+    threading.Thread(target=_forward, args=(reading, errors), name="spark errors", daemon=True).start()
+    try:
+        yield
+    finally:
+        os.dup2(errors, 2)
+
+
+def _forward(reading: int, errors: int) -> None:
+    with os.fdopen(reading, "rb") as lines, os.fdopen(errors, "wb", buffering=0) as out:
+        for line in lines:
+            if b"Using incubator modules" not in line:
+                out.write(line)
 
 
 def _end_jvm() -> None:
