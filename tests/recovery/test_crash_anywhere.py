@@ -11,7 +11,7 @@ import pytest
 from tests.recovery.harness import Outcome, outcome, run, run_and_kill_after, same
 from waterclock.crashpoints import PLACES
 
-RANDOM_KILLS = 130
+RANDOM_KILLS = 150
 
 
 @pytest.fixture(scope="module")
@@ -46,22 +46,31 @@ def test_killed_at_every_step(place: str, undisturbed: Outcome, preloaded: Outco
 
 
 def test_killed_at_random_places(undisturbed: Outcome, tmp_path: Path) -> None:
-    """Several kills per store, at random steps, two stores at a time."""
+    """Each store is killed at random steps until a run comes through; two stores at a time, until enough kills."""
 
     def one_store(seed: int) -> int:
         choose = random.Random(seed)
         folder = tmp_path / str(seed)
         folder.mkdir()
         kills = 0
-        for _ in range(13):
-            kills += not run(folder, crash=f"{choose.choice(PLACES)}:{choose.randint(1, 6)}")
+        while not run(folder, crash=f"{choose.choice(PLACES)}:{choose.randint(1, 3)}"):
+            kills += 1
         assert run(folder)
         same(outcome(folder), undisturbed)
         return kills
 
+    seeds, kills = iter(range(1000)), 0
     with ThreadPoolExecutor(2) as pool:
-        kills = sum(pool.map(one_store, range(RANDOM_KILLS // 10)))
-    assert kills >= RANDOM_KILLS
+        while kills < RANDOM_KILLS:
+            kills += sum(pool.map(one_store, [next(seeds) for _ in range(4)]))
+
+
+@pytest.mark.soak
+def test_killed_at_very_many_random_places(
+    undisturbed: Outcome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.recovery.test_crash_anywhere.RANDOM_KILLS", 2000)
+    test_killed_at_random_places(undisturbed, tmp_path)
 
 
 def test_killed_at_random_moments(undisturbed: Outcome, tmp_path: Path) -> None:

@@ -1,0 +1,185 @@
+"""The documentation is right: examples run and print what is shown, names exist, links lead somewhere.
+
+How blocks are fenced in README.md and docs/*.md:
+
+    python            executed, in order, in one namespace and one fresh working directory per page
+    python file=NAME  the same, and written to NAME for the commands that follow
+    python live       needs Spark: compiled here, executed in the test marked spark
+    text output       what the Python block before it prints, exactly
+    console run       commands after ``$ ``, executed in the page's directory; each must succeed
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+import pytest
+
+import waterclock as wc
+from waterclock.cli.main import main
+from waterclock.errors import CATALOGUE
+from waterclock.runtime.status import Status, VertexStatus
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+ALL_PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+WRITTEN = ("start", "time", "connect", "operate")
+
+
+class Block(NamedTuple):
+    line: int
+    info: tuple[str, ...]
+    text: str
+
+
+def blocks(page: Path) -> list[Block]:
+    """The fenced blocks of a page."""
+    found: list[Block] = []
+    start, info, lines = 0, (), []
+    for number, line in enumerate(page.read_text().splitlines(), 1):
+        if not line.startswith("```"):
+            lines.append(line)
+        elif not start:
+            start, info, lines = number, tuple(line[3:].split()), []
+        else:
+            found.append(Block(start, info, "\n".join(lines)))
+            start = 0
+    assert not start, f"{page.name}:{start} is not closed"
+    return found
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def run_page(page: Path, live: bool) -> None:
+    """Executes the blocks of a page in the working directory."""
+    # As under `waterclock run`: a program that runs itself only as the main program does not.
+    space: dict[str, object] = {"__name__": "__waterclock__"}
+    printed = ""
+    for block in blocks(page):
+        where = f"{name_of(page)}:{block.line}"
+        if block.info[:1] == ("python",):
+            code = compile("\n" * block.line + block.text, str(page), "exec")
+            for option in block.info[1:]:
+                assert option == "live" or option.startswith("file="), f"{where}: what is {option!r}?"
+                if option.startswith("file="):
+                    Path(option.removeprefix("file=")).write_text(block.text)
+            if "live" in block.info and not live:
+                continue
+            output = io.StringIO()
+            with contextlib.redirect_stdout(output):
+                exec(code, space)
+            printed = output.getvalue()
+        elif block.info == ("text", "output"):
+            assert printed.strip() == block.text.strip(), where
+        elif block.info == ("console", "run"):
+            run_commands(block, where)
+
+
+def run_commands(block: Block, where: str) -> None:
+    for line in block.text.splitlines():
+        if line.startswith("$ waterclock "):
+            command = shlex.split(line.removeprefix("$ waterclock "), comments=True)
+            done = subprocess.run(
+                [sys.executable, "-m", "waterclock.cli.main", *command],
+                capture_output=True, text=True, timeout=60, check=False,
+            )  # fmt: skip
+            assert done.returncode == 0, f"{where}: {line}\n{done.stdout}{done.stderr}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_examples_run_and_print_what_is_shown(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_page(page, live=False)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if any("live" in block.info for block in blocks(page))], ids=name_of
+)
+def test_live_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run_page(page, live=True)
+
+
+def test_every_page_has_examples() -> None:
+    for name in WRITTEN:
+        kinds = [block.info[:1] for block in blocks(ROOT / "docs" / f"{name}.md")]
+        assert ("python",) in kinds, name
+
+
+@pytest.mark.parametrize("page", ALL_PAGES, ids=name_of)
+def test_error_codes_exist(page: Path) -> None:
+    families = {code.split(".")[0] for code in CATALOGUE}
+    named = re.findall(r"\b([A-Z]+\.[A-Z][A-Z_]+)\b", page.read_text())
+    unknown = {code for code in named if code.split(".")[0] in families} - CATALOGUE.keys()
+    assert not unknown
+
+
+@pytest.mark.parametrize("page", ALL_PAGES, ids=name_of)
+def test_names_of_the_package_exist(page: Path) -> None:
+    named = set(re.findall(r"\bwc\.([A-Za-z_]\w*)", page.read_text()))
+    assert not {name for name in named if not hasattr(wc, name)}
+
+
+def commands(page: Path) -> list[tuple[str, list[str]]]:
+    """Every ``waterclock ...`` in code: the command and the options behind it."""
+    text = page.read_text()
+    spans = [span for span in re.findall(r"(?<!`)`([^`\n]+)`(?!`)", text) if span.startswith("waterclock ")]
+    console = [line for block in blocks(page) if block.info[:1] == ("console",) for line in block.text.splitlines()]
+    spans += [line.removeprefix("$ ") for line in console if line.removeprefix("$ ").startswith("waterclock ")]
+    found = []
+    for span in spans:
+        words = shlex.split(span.split("|")[0], comments=True)[1:]
+        options = [word.split("=")[0] for word in words if re.match(r"--?[a-z]", word)]
+        found.append((next((word for word in words if not word.startswith("-")), ""), options))
+    return found
+
+
+@pytest.mark.parametrize("page", ALL_PAGES, ids=name_of)
+def test_commands_and_their_options_exist(page: Path) -> None:
+    for command, options in commands(page):
+        if command:
+            assert command in main.commands, f"{name_of(page)}: waterclock {command}"
+        known = known_options(main.commands[command] if command else main)
+        assert set(options) <= known | known_options(main), f"{name_of(page)}: waterclock {command} {options}"
+
+
+def known_options(command: click.Command) -> set[str]:
+    context = click.Context(command)
+    help_options = set(context.help_option_names) | {"-h", "--help"}
+    return {option for parameter in command.params for option in parameter.opts} | help_options
+
+
+def test_operate_names_every_command_option_and_figure() -> None:
+    page = (ROOT / "docs" / "operate.md").read_text()
+    for name, command in main.commands.items():
+        assert f"waterclock {name}" in page
+        for parameter in command.params:
+            if isinstance(parameter, click.Option):
+                assert any(f"{option}" in page for option in parameter.opts), f"{name} {parameter.opts}"
+    for kind in (Status, VertexStatus):
+        for field in dataclasses.fields(kind):
+            assert f"`{field.name}`" in page, f"{kind.__name__}.{field.name}"
+
+
+@pytest.mark.parametrize("page", ALL_PAGES, ids=name_of)
+def test_links_lead_somewhere(page: Path) -> None:
+    broken = []
+    for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+        if not re.match(r"[a-z]+:", target) and not target.startswith("#"):
+            path = os.path.normpath(page.parent / target.split("#")[0])
+            if not os.path.exists(path):
+                broken.append(target)
+    assert not broken
