@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
-from waterclock.catalog import Catalog, Lease
+from waterclock.catalog import Catalog
 from waterclock.connect.base import Chunk, Sink, Source
 from waterclock.connect.rows import to_frame
 from waterclock.errors import ConfigError, RunError
@@ -69,6 +69,9 @@ class App:
     ``spark`` holds Spark settings; ``master`` is Spark's master.
     """
 
+    store_override: ClassVar[str | None] = None
+    """Set by the command line while it loads a program: it goes before what the program says."""
+
     def __init__(
         self, name: str = "app", store: str | os.PathLike[str] | None = None, *, master: str = "local[*,4]",
         spark: Mapping[str, str] | None = None, epoch_rows: int = 2_000_000, tasks: int | None = None,
@@ -78,7 +81,7 @@ class App:
             if value is not None and value < 1:
                 raise ConfigError("CONFIG.BAD_OPTION", option=option, value=value, fix="It must be at least 1.")
         self.name = name
-        self.store = os.environ.get("WATERCLOCK_STORE") or str(store or "waterclock-store")
+        self.store = App.store_override or str(store or os.environ.get("WATERCLOCK_STORE") or "waterclock-store")
         self.master = master
         self.spark = dict(spark or {})
         self.epoch_rows = epoch_rows
@@ -105,6 +108,9 @@ class App:
         rows that are no events: fail, skip or divert. A row more than ``max_ahead`` in the future is bad.
         ``retention`` keeps events for so long behind the CTI; without it, for ever.
         """
+        if source is not None and not hasattr(source, "open"):
+            fix = f"Use a source, such as wc.files({source!r})."
+            raise ConfigError("CONFIG.BAD_OPTION", option="source", value=source, fix=fix)
         if end is not None and duration is not None:
             raise ConfigError(
                 "CONFIG.BAD_OPTION", option="duration", value=duration, fix="Give either end or duration."
@@ -138,6 +144,12 @@ class App:
         if name is None:
             name = "out" if "out" not in self._outputs else f"out{len(self._outputs) + 1}"
         self._claim(name)
+        if sink is not None and not hasattr(sink, "open"):
+            fix = "Use a sink: wc.jsonl(path), wc.parquet(directory), wc.console() or wc.callback(function)."
+            raise ConfigError("CONFIG.BAD_OPTION", option="sink", value=sink, fix=fix)
+        for other, (_, taken) in self._outputs.items():
+            if sink is not None and taken is not None and sink.target is not None and sink.target == taken.target:
+                raise ConfigError("PLAN.SAME_TARGET", name=name, other=other, target=sink.target)
         self._outputs[name] = (cut(name, plan), sink)
 
     def explain(self) -> str:
@@ -172,11 +184,16 @@ class App:
             engine.start()
         return handle
 
+    @property
+    def was_run(self) -> bool:
+        """Whether ``run`` was called in this process."""
+        return self._engine is not None
+
     def _start(self, mode: str) -> Engine:
         """The way of a program from its plan to a running job: this is the architecture."""
         catalog = Catalog.open(self.store, create=True)  # the only mutable thing
-        lease: Lease | None = None
         runner: Runner | None = None
+        store = Store(catalog, None)
         try:
             self._declare(catalog)  # streams and vertices, checked against what the store knows
             lease = catalog.leases.acquire(f"app {self.name}")  # one process runs an app; a replaced one is fenced off
@@ -206,15 +223,15 @@ class App:
         except BaseException:
             if runner is not None:
                 runner.close()
-            if lease is not None:
-                catalog.leases.release(lease)
-            catalog.close()
+            store.close()
             raise
 
     def _declare(self, catalog: Catalog) -> None:
         with catalog.transaction():
-            for declaration, _ in self._streams.values():
+            for declaration, source in self._streams.values():
                 _create_source(catalog, declaration)
+                if source is not None:
+                    catalog.streams.claim(declaration.name, self.name)
             for name, (plan, _) in self._outputs.items():
                 catalog.streams.create(Declaration(name, plan.root.schema, None))
                 catalog.epochs.create(name, self.name, plan.identity, explain(plan.root), plan.inputs)

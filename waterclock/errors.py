@@ -35,6 +35,7 @@ CATALOGUE: dict[str, Condition] = {
     "SCHEMA.DUPLICATE_COLUMN": Condition("The column {column!r} is defined twice.", "Give each column its own name."),
     "SCHEMA.EMPTY": Condition("{where} has no columns.", "Declare at least one column."),
     "EXPR.WRONG_TYPE": Condition("{what} does not take {types}.", "{fix}"),
+    "EXPR.NOT_EXPR": Condition("{what} takes an expression, not {value}.", "Write it with columns: wc.col('x') > 5."),
     "EXPR.NO_TRUTH": Condition(
         "An expression has no truth value in Python.", "Use & for AND, | for OR, ~ for NOT, with parentheses around comparisons."
     ),
@@ -48,6 +49,10 @@ CATALOGUE: dict[str, Condition] = {
     "PLAN.NO_OUTPUT": Condition("The app {app!r} has no output.", "End a query with .to(sink) or .into('name')."),
     "PLAN.DUPLICATE_NAME": Condition("The name {name!r} is used twice in the app {app!r}.", "Give each stream and each output its own name."),
     "PLAN.BAD_NAME": Condition("{name!r} cannot be a name.", "Use letters, digits, '_', '-' and '.', starting with a letter; at most 100 characters."),
+    "PLAN.SAME_TARGET": Condition("The outputs {name!r} and {other!r} both write to {target}.", "Give each output a place of its own."),
+    "PLAN.OF_ANOTHER_APP": Condition("{name!r} belongs to the app {app!r} in this store.", "Choose another name here, or run that app; several apps may push to one stream, but one brings a source in and one computes an output."),
+    "PLAN.UNNAMED_AGGREGATE": Condition("An aggregate has no name.", "Name it: agg(n=wc.count())."),
+    "PLAN.NO_WINDOW": Condition("agg() needs a window.", "Choose one first: group_by(...).tumbling('5s').agg(...) or .hopping('10s', '5s').agg(...)."),
     "PLAN.CHANGED": Condition(
         "The query of output {name!r} differs from the one that wrote this store.",
         "Give the changed query another name, or run it on a new store; its saved state belongs to the old query.",
@@ -79,10 +84,13 @@ CATALOGUE: dict[str, Condition] = {
         "Files are read once, in order of name. Rename it so that it sorts behind {last}, or move it away.",
     ),
     "DATA.BAD_ROWS": Condition("Cannot make rows of {value}.", "Push a list of dicts, a dict of columns, a Polars or pandas frame, or an Arrow table."),
-    "DATA.STREAM_ENDED": Condition("The stream {stream!r} has ended.", "An ended stream takes no more events; use another name for a new one."),
+    "DATA.AFTER_END": Condition("The stream {stream!r} has ended, and {where} came after its end.", "Nothing of it was taken. Use files(..., watch=True) for a directory that grows; for this data, a new store or stream name."),
+    "DATA.STREAM_ENDED": Condition("The stream {stream!r} has ended.", "An ended stream takes no more events. To start afresh, remove the store {store}, or use another store or name."),
     # store
-    "STORE.IN_USE": Condition("The store {store} is in use by {owner}.", "Stop that process first, or wait {seconds} s for its lease to run out."),
+    "STORE.IN_USE": Condition("The store {store} is in use by {owner}.", "Stop that process first. If it is gone, its lease runs out in {seconds} s."),
     "STORE.NEWER": Condition("The store {store} was written by a newer version (format {found}, this one reads up to {known}).", "Upgrade waterclock."),
+    "STORE.NOT_WRITABLE": Condition("The store {store} cannot be made: {reason}.", "Name a directory that can be written."),
+    "STORE.NOT_THERE": Condition("There is no store at {store}.", "Name the directory that an app was run with (--store)."),
     "STORE.NOT_A_STORE": Condition("{store} is not a waterclock store.", "Name the directory that an app was run with (--store)."),
     "STORE.DAMAGED": Condition("{what} is damaged: {reason}.", "{fix}"),
     "STORE.FULL": Condition("No space left while writing {path}.", "Free some space and start again: everything committed is safe and nothing is repeated."),

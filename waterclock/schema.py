@@ -65,6 +65,9 @@ class Schema:
 
     @staticmethod
     def of(columns: Mapping[str, object]) -> Schema:
+        if not isinstance(columns, Mapping):
+            fix = "Write a dict of names and types, such as {'user': str, 'ts': 'timestamp'}."
+            raise ConfigError("CONFIG.BAD_OPTION", option="schema", value=columns, fix=fix)
         if not columns:
             raise ConfigError("SCHEMA.EMPTY", where="The schema")
         for name in columns:

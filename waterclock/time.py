@@ -48,6 +48,8 @@ def micros(duration: Duration) -> int:
         return duration
     if isinstance(duration, timedelta):
         return duration // timedelta(microseconds=1)
+    if not isinstance(duration, str):
+        raise ConfigError("TIME.BAD_DURATION", text=repr(duration))
     text = duration.strip()
     total, at = 0, 0
     while at < len(text):
@@ -109,6 +111,20 @@ def show_duration(duration: int) -> str:
         if duration and duration % unit == 0:
             return f"{duration // unit}{name}"
     return f"{duration}us"
+
+
+def about(duration: int) -> str:
+    """For people: the two largest units.
+
+    >>> about(4_307_859_955_393), about(1_500_000)
+    ('49d 20h', '1s 500ms')
+    """
+    parts: list[str] = []
+    for name, unit in (("d", DAY), ("h", HOUR), ("m", MINUTE), ("s", SECOND), ("ms", MILLISECOND), ("us", 1)):
+        if duration >= unit:
+            parts.append(f"{duration // unit}{name}")
+            duration %= unit
+    return " ".join(parts[:2]) or "0s"
 
 
 def floor_to(time: int, period: int, offset: int = 0) -> int:

@@ -57,7 +57,7 @@ def run_kernel(node: WindowAggregate, given_batches: list[Batch]) -> tuple[list[
     old, top, cti = BEGINNING, BEGINNING, BEGINNING
     for some, new, parts in given_batches:
         tables = operator.prepare(frame_of(some))
-        finite = [time for vs, ve, _ in some for time in (vs, ve) if time < FOREVER]
+        finite = [time for vs, ve, _ in some for time in (vs + 1, ve) if time < FOREVER]
         top = max([top, *finite, *([new] if new < FOREVER else [])])
         added: dict[str, list[pl.DataFrame]] = {table: [] for table in operator.tables}
         for keys in ranges(parts):

@@ -193,15 +193,16 @@ def test_unknown_and_missing_columns(make_app: MakeApp, tmp_path: Path, suffix: 
 def test_a_wrong_type_in_parquet(make_app: MakeApp, tmp_path: Path) -> None:
     path = tmp_path / "in.parquet"
     write_parquet(path, user=["a", "b"], n=["1", "x"], ts=[1, 2])
-    with pytest.raises(wc.DataError, match=r"in\.parquet row 1: column 'n' holds 'x'"):
+    with pytest.raises(wc.DataError, match=r"in\.parquet row 0: column 'n' holds '1'"):
         run(make_app, wc.files(path), {"user": str, "n": int, "ts": int}, end=None)
 
 
-@pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet", "arrow"])
-@pytest.mark.parametrize("kind", ["garbage", "truncated"])
+@pytest.mark.parametrize(
+    ("suffix", "kind"),
+    [(suffix, "garbage") for suffix in ("jsonl", "csv", "parquet", "arrow")]
+    + [(suffix, "truncated") for suffix in ("parquet", "arrow")],  # text has no frame that could break
+)
 def test_unreadable_files(make_app: MakeApp, tmp_path: Path, suffix: str, kind: str) -> None:
-    if suffix in ("jsonl", "csv") and kind != "garbage":
-        pytest.skip("text has no frame that could break")
     path = tmp_path / f"in.{suffix}"
     schema: dict[str, object] = {"ts": int}
     good = pl.DataFrame({"ts": [1]})
@@ -334,9 +335,10 @@ def test_a_store_of_a_newer_version(make_app: MakeApp, tmp_path: Path) -> None:
 
 
 def test_not_a_store(tmp_path: Path) -> None:
-    for store in (tmp_path, tmp_path / "nowhere"):
-        with pytest.raises(wc.StoreError, match=r"STORE\.NOT_A_STORE"):
-            Catalog.open(store)
+    with pytest.raises(wc.StoreError, match=r"STORE\.NOT_THERE"):
+        Catalog.open(tmp_path / "nowhere")
+    with pytest.raises(wc.StoreError, match=r"STORE\.NOT_A_STORE"):
+        Catalog.open(tmp_path)
 
 
 @pytest.fixture

@@ -30,12 +30,9 @@ class Catalog:
             try:
                 root.mkdir(parents=True, exist_ok=True)
             except OSError as error:
-                raise StoreError(
-                    "STORE.DAMAGED",
-                    what=str(root),
-                    reason=error.strerror,
-                    fix="Name a directory that can be written.",
-                ) from error
+                raise StoreError("STORE.NOT_WRITABLE", store=root, reason=error.strerror) from error
+        elif not root.exists():
+            raise StoreError("STORE.NOT_THERE", store=root)
         elif not (root / FILE).exists():
             raise StoreError("STORE.NOT_A_STORE", store=root)
         return Catalog(root)

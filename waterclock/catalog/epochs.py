@@ -100,7 +100,9 @@ class Epochs:
 
     def create(self, name: str, app: str, identity: str, plan: str, inputs: Sequence[str]) -> None:
         with self._db.transaction():
-            rows = self._db.query("SELECT identity FROM vertices WHERE name = ?", name)
+            rows = self._db.query("SELECT identity, app FROM vertices WHERE name = ?", name)
+            if rows and rows[0][1] != app:
+                raise ConfigError("PLAN.OF_ANOTHER_APP", name=name, app=rows[0][1])
             if rows and rows[0][0] != identity:
                 raise ConfigError("PLAN.CHANGED", name=name)
             if not rows:

@@ -4,7 +4,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
         "CREATE TABLE leases (name TEXT PRIMARY KEY, owner TEXT NOT NULL, token BIGINT NOT NULL, expires BIGINT NOT NULL)",
         """CREATE TABLE streams (
-            name TEXT PRIMARY KEY, declaration TEXT NOT NULL,
+            name TEXT PRIMARY KEY, declaration TEXT NOT NULL, owner TEXT,
             first_seq BIGINT NOT NULL, next_seq BIGINT NOT NULL, durable_seq BIGINT NOT NULL,
             cti BIGINT NOT NULL, ended INTEGER NOT NULL,
             position TEXT NOT NULL, counters TEXT NOT NULL)""",

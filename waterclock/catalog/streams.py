@@ -40,7 +40,7 @@ class Streams:
             rows = self._db.query("SELECT declaration FROM streams WHERE name = ?", declaration.name)
             if not rows:
                 self._db.execute(
-                    "INSERT INTO streams VALUES (?, ?, 0, 0, 0, ?, 0, 'null', '{}')",
+                    "INSERT INTO streams VALUES (?, ?, NULL, 0, 0, 0, ?, 0, 'null', '{}')",
                     declaration.name,
                     text,
                     BEGINNING,
@@ -53,6 +53,14 @@ class Streams:
                     difference = f"{field} was {old[field]}, now {new[field]}"
                     raise ConfigError("PLAN.STREAM_CHANGED", name=declaration.name, difference=difference)
             self._db.execute("UPDATE streams SET declaration = ? WHERE name = ?", text, declaration.name)
+
+    def claim(self, name: str, app: str) -> None:
+        """One app brings the events of a source into its stream."""
+        with self._db.transaction():
+            owner = self._db.query("SELECT owner FROM streams WHERE name = ?", name)[0][0]
+            if owner not in (None, app):
+                raise ConfigError("PLAN.OF_ANOTHER_APP", name=name, app=owner)
+            self._db.execute("UPDATE streams SET owner = ? WHERE name = ?", app, name)
 
     def names(self) -> list[str]:
         return [row[0] for row in self._db.query("SELECT name FROM streams ORDER BY name")]
@@ -68,7 +76,7 @@ class Streams:
                 choices=", ".join(known) or "none",
                 guess=did_you_mean(name, known),
             )
-        _, declaration, first, following, durable, cti, ended, position, counters = rows[0]
+        _, declaration, _, first, following, durable, cti, ended, position, counters = rows[0]
         return StreamRow(
             name, Declaration.from_json(declaration), first, following, durable, cti, bool(ended),
             json.loads(position), json.loads(counters),

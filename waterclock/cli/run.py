@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import runpy
 import sys
 import traceback
@@ -19,7 +18,7 @@ from waterclock.errors import ConfigError, WaterclockError
 
 @click.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--store", envvar="WATERCLOCK_STORE", metavar="DIR", help="Use this store, not the program's.")
+@click.option("--store", metavar="DIR", help="Use this store, not the program's.")
 @click.option("--mode", type=click.Choice(MODES), default="live", show_default=True, help="See App.run.")
 @click.option("--app", "name", metavar="NAME", help="Which app of the file, if it has several.")
 @click.option("--master", metavar="M", help="Spark's master, such as 'local[4]' or 'spark://host:7077'.")
@@ -36,6 +35,9 @@ def run(
     """
     try:
         app = load(file, store, name)
+        if app.was_run:
+            click.echo(f"{file} ran {app.name!r} itself; put app.run() under: if __name__ == '__main__':", err=True)
+            return
         if master is not None:
             app.master = master
         _run(app, mode, quiet)
@@ -63,29 +65,22 @@ def load(file: Path, store: str | None, name: str | None) -> App:
         except Exception as error:
             fix = "Correct the program; --traceback shows the whole way."
             raise ConfigError("CLI.BAD_PROGRAM", file=_place(file, error), reason=_reason(error), fix=fix) from error
-    app = _pick(file, {key: value for key, value in found.items() if isinstance(value, App)}, name)
-    if store is not None:
-        app.store = store
-    return app
+    return _pick(file, {key: value for key, value in found.items() if isinstance(value, App)}, name)
 
 
 @contextmanager
 def _as_program(file: Path, store: str | None) -> Iterator[None]:
     """What Python gives a script, and the store for what it pushes while it is loaded."""
-    argv, path, known = sys.argv, list(sys.path), os.environ.get("WATERCLOCK_STORE")
+    argv, path = sys.argv, list(sys.path)
     sys.argv = [str(file)]
     sys.path.insert(0, str(file.absolute().parent))
-    if store is not None:
-        os.environ["WATERCLOCK_STORE"] = store
+    App.store_override = store
     try:
         yield
     finally:
         sys.argv = argv
         sys.path[:] = path
-        if known is None:
-            os.environ.pop("WATERCLOCK_STORE", None)
-        else:
-            os.environ["WATERCLOCK_STORE"] = known
+        App.store_override = None
 
 
 def _pick(file: Path, found: dict[str, App], name: str | None) -> App:

@@ -76,5 +76,9 @@ class Sink(Protocol):
     batch_seconds: float
     """... or this long."""
 
+    @property
+    def target(self) -> str | None:
+        """What it writes to, where only one output may."""
+
     def open(self, name: str, schema: Schema, delivered: int, position: Any) -> Writer:
         """Goes on behind epoch ``delivered`` (-1 at first), removing what a crash left behind it."""

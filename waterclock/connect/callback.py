@@ -15,6 +15,7 @@ from waterclock.schema import Schema
 class CallbackSink:
     function: Callable[[int, pl.DataFrame], object]
     guarantee: str = "at least once"
+    target: str | None = None
     batch_rows: int = 0
     batch_seconds: float = 0.0
 

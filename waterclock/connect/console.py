@@ -19,6 +19,7 @@ from waterclock.time import show_instant
 class ConsoleSink:
     limit: int = 20
     guarantee: str = "at least once"
+    target: str | None = None
     batch_rows: int = 0
     batch_seconds: float = 0.0
 

@@ -22,9 +22,13 @@ class JsonLinesSink:
     batch_rows: int = 0
     batch_seconds: float = 0.0
 
+    @property
+    def target(self) -> str:
+        return os.path.abspath(self.path)
+
     def open(self, name: str, schema: Schema, delivered: int, position: Any) -> JsonLinesWriter:
         check_free(schema)
-        path = Path(self.path).absolute()
+        path = Path(self.target)
         path.parent.mkdir(parents=True, exist_ok=True)
         length = int(position["length"]) if position else 0
         size = path.stat().st_size if path.exists() else 0

@@ -25,9 +25,13 @@ class ParquetSink:
     batch_seconds: float = 2.0
     guarantee: str = "idempotent"
 
+    @property
+    def target(self) -> str:
+        return os.path.abspath(self.directory)
+
     def open(self, name: str, schema: Schema, delivered: int, position: Any) -> ParquetWriter:
         check_free(schema)
-        directory = Path(self.directory).absolute()
+        directory = Path(self.target)
         directory.mkdir(parents=True, exist_ok=True)
         for temporary in directory.glob(".epochs-*.tmp"):
             temporary.unlink()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from datetime import date, datetime
 from typing import Any
 
 import polars as pl
@@ -36,17 +37,18 @@ def to_frame(rows: Any, declaration: Declaration, where: str = "") -> tuple[pl.D
 
 
 def conform(
-    frame: pl.DataFrame, declaration: Declaration, where: str, lines: Sequence[int] | None = None
+    frame: pl.DataFrame, declaration: Declaration, where: str, lines: Sequence[int] | None = None, text: bool = False
 ) -> tuple[pl.DataFrame, list[Rejected]]:
     """Checks names, then casts; rows with a value that does not fit its type are rejected one by one.
 
-    ``lines`` tells on which line of a file each row was, for errors.
+    ``lines`` tells on which line of a file each row was, for errors. ``text`` says that everything was written as text,
+    as in CSV; otherwise "7" is not a number and 7 is not a text.
     """
     check_names(frame.columns, declaration, where)
     try:
-        return frame.select(_cast(frame, name, kind) for name, kind in declaration.schema), []
+        return frame.select(_cast(frame, name, kind, text) for name, kind in declaration.schema), []
     except (pl.exceptions.InvalidOperationError, pl.exceptions.ComputeError):
-        return _cast_rows(frame, declaration, where, lines)
+        return _cast_rows(frame, declaration, where, lines, text)
 
 
 def check_names(found: Sequence[str], declaration: Declaration, where: str) -> None:
@@ -66,18 +68,35 @@ def check_names(found: Sequence[str], declaration: Declaration, where: str) -> N
             )  # fmt: skip
 
 
-def cast_expr(column: pl.Expr, found: pl.DataType, to: str, strict: bool) -> pl.Expr:
-    """A value as the declared type: text is parsed as a person would write it."""
+def is_kin(found: pl.DataType, to: str) -> bool:
+    """Whether values of one type can mean the other without guessing."""
+    kind = TYPES[to]
+    if found in (pl.Null, kind):
+        return True
+    if kind.is_numeric():
+        return found.is_numeric()
+    return {
+        "string": found in (pl.Categorical, pl.Enum),
+        "binary": found == pl.String,
+        "date": found == pl.String,
+        "timestamp": found in (pl.String, pl.Date, pl.Datetime) or found.is_integer(),
+    }.get(to, False)
+
+
+def cast_expr(column: pl.Expr, found: pl.DataType, to: str, strict: bool, text: bool = False) -> pl.Expr:
+    """A value as the declared type, null where it cannot be (``strict``: or an error)."""
     kind = TYPES[to]
     if found == kind:
         return column
+    if not text and not is_kin(found, to):
+        return pl.lit(None, dtype=kind)
     if to == "timestamp":
         if found == pl.String:
-            text = pl.when(column.str.contains(ISO_TIME)).then(column)
+            iso = pl.when(column.str.contains(ISO_TIME)).then(column)
             if strict:
-                return text.str.to_datetime(time_unit="us", time_zone="UTC", strict=True)
+                return iso.str.to_datetime(time_unit="us", time_zone="UTC", strict=True)
             # Polars guesses one format for a whole column: where they are mixed, each value is read by itself.
-            return text.map_elements(iso_micros, return_dtype=pl.Int64).cast(kind)
+            return iso.map_elements(iso_micros, return_dtype=pl.Int64).cast(kind)
         if isinstance(found, pl.Datetime) and found.time_zone is None:
             return column.cast(pl.Datetime("us"), strict=strict).dt.replace_time_zone("UTC")
     if to == "date" and found == pl.String:
@@ -102,24 +121,25 @@ def iso_micros(text: str) -> int | None:
         return None
 
 
-def _cast(frame: pl.DataFrame, name: str, to: str) -> pl.Expr:
+def _cast(frame: pl.DataFrame, name: str, to: str, text: bool) -> pl.Expr:
     found = frame.schema[name]
-    column = cast_expr(pl.col(name), found, to, strict=True)
+    column = cast_expr(pl.col(name), found, to, strict=True, text=text)
     if found == pl.Null:
         return pl.col(name).cast(TYPES[to])
     parsed = to in ("boolean", "date", "timestamp") and found == pl.String
-    lossy = parsed or (TYPES[to].is_integer() and found.is_float())
+    lossy = parsed or (TYPES[to].is_integer() and found.is_float()) or not (text or is_kin(found, to))
     if lossy and frame.select(column.is_null().ne(pl.col(name).is_null()).any()).item():
         raise pl.exceptions.InvalidOperationError(name)
     return column.alias(name)
 
 
 def _cast_rows(
-    frame: pl.DataFrame, declaration: Declaration, where: str, lines: Sequence[int] | None
+    frame: pl.DataFrame, declaration: Declaration, where: str, lines: Sequence[int] | None, text: bool
 ) -> tuple[pl.DataFrame, list[Rejected]]:
     """The slow way, taken only when some value does not fit: finds which."""
     loose = frame.select(
-        cast_expr(pl.col(name), frame.schema[name], kind, strict=False).alias(name) for name, kind in declaration.schema
+        cast_expr(pl.col(name), frame.schema[name], kind, strict=False, text=text).alias(name)
+        for name, kind in declaration.schema
     )
     broken = pl.DataFrame(
         {name: loose[name].is_null() & frame[name].is_not_null() for name in declaration.schema.names}
@@ -162,16 +182,58 @@ def _from_dicts(rows: Sequence[Any], declaration: Declaration, where: str) -> tu
     check_names([*found, *(name for name in names if name not in found)], declaration, where)
     columns = {name: [row.get(name) for row in rows] for name in names}
     try:
-        frame = pl.DataFrame(columns, schema=declaration.schema.polars(), strict=True)
-        return frame, []
+        return conform(pl.DataFrame({n: pl.Series(n, v, strict=True) for n, v in columns.items()}), declaration, where)
     except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError):
-        series = [_series(name, values) for name, values in columns.items()]
-        return conform(pl.DataFrame(series), declaration, where)
+        return _one_by_one(columns, declaration, where)
 
 
-def _series(name: str, values: list[Any]) -> pl.Series:
-    """Mixed values as text, so that casting can tell which one does not fit."""
-    try:
-        return pl.Series(name, values, strict=True)
-    except (pl.exceptions.PolarsError, TypeError, OverflowError):
-        return pl.Series(name, [None if value is None else str(value) for value in values], dtype=pl.String)
+def _one_by_one(
+    columns: dict[str, list[Any]], declaration: Declaration, where: str
+) -> tuple[pl.DataFrame, list[Rejected]]:
+    """Columns of mixed Python values, which no frame can hold: each value by itself."""
+    height = len(next(iter(columns.values())))
+    good: list[int] = []
+    rejected: list[Rejected] = []
+    for index in range(height):
+        row = {name: values[index] for name, values in columns.items()}
+        wrong = [name for name, kind in declaration.schema if not _fits(row[name], kind)]
+        if not wrong:
+            good.append(index)
+            continue
+        at = f"{where} row {index}" if where else f"row {index}"
+        kind = declaration.schema.type_of(wrong[0])
+        error = DataError("DATA.WRONG_TYPE", where=at, column=wrong[0], value=repr(row[wrong[0]]), type=kind)
+        rejected.append(Rejected(at, error.message, repr(row), error))
+    series = [
+        pl.Series(name, [_physical(columns[name][i], kind) for i in good], dtype=TYPES[kind])
+        for name, kind in declaration.schema
+    ]
+    return pl.DataFrame(series), rejected
+
+
+def _fits(value: Any, kind: str) -> bool:
+    if value is None:
+        return True
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if kind in ("int", "bigint"):
+        return number and value == int(value) and abs(value) < (2**31 if kind == "int" else 2**63)
+    if kind == "timestamp":
+        whole = isinstance(value, int) and number and abs(value) < 2**63
+        return whole or isinstance(value, date) or (isinstance(value, str) and iso_micros(value) is not None)
+    if kind == "date":
+        plain = isinstance(value, date) and not isinstance(value, datetime)
+        return plain or (isinstance(value, str) and re.match(ISO_DATE, value) is not None)
+    accepted = {"boolean": bool, "string": str, "binary": bytes | str}
+    return number if kind in ("double", "float") else isinstance(value, accepted[kind])
+
+
+def _physical(value: Any, kind: str) -> Any:
+    if kind == "timestamp" and isinstance(value, str):
+        return iso_micros(value)
+    if kind == "timestamp" and isinstance(value, date):
+        return instant(value if isinstance(value, datetime) else datetime(value.year, value.month, value.day))
+    if kind == "date" and isinstance(value, str):
+        return date.fromisoformat(value)
+    if kind in ("int", "bigint") and value is not None:
+        return int(value)
+    return value.encode() if kind == "binary" and isinstance(value, str) else value

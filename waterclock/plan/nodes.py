@@ -81,6 +81,8 @@ class Filter(Node):
     predicate: Expr
 
     def __post_init__(self) -> None:
+        if not isinstance(self.predicate, Expr):
+            raise ConfigError("EXPR.NOT_EXPR", what="filter", value=repr(self.predicate))
         kind = self.predicate.type_in(self.input.schema)
         if kind not in ("boolean", "null"):
             raise ConfigError(

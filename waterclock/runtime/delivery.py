@@ -22,7 +22,12 @@ class DeliveryWorker:
         self._sink = sink
         self._state = store.catalog.sinks.get(output)
         self._reader = StreamReader(store.catalog, output)
-        self._writer = sink.open(output, schema, self._state.delivered, self._state.position)
+        try:
+            self._writer = sink.open(output, schema, self._state.delivered, self._state.position)
+        except OSError as error:
+            raise RunError(
+                "RUN.SINK_FAILED", output=output, epoch=self._state.delivered + 1, reason=str(error)
+            ) from error
         self._waiting_since: float | None = None
         self.flush = False
         """Set when stopping: deliver what is there without waiting for more."""

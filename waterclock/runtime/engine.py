@@ -7,7 +7,6 @@ import time
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from waterclock.catalog.leases import TTL
 from waterclock.errors import RunError, WaterclockError
 from waterclock.runtime.delivery import DeliveryWorker
 from waterclock.runtime.idle import IdleClock
@@ -90,22 +89,17 @@ class Engine:
             self._fail(failure)
 
     def _supervise(self) -> None:
-        """Renews the lease, ends a drain when all is done, and closes."""
-        renewed = time.monotonic()
+        """Ends when all is done or another process took over, and closes."""
         seen = 0
         while not self._halt.is_set():
             seen = self.parts.store.bell.wait(seen, POLL)
-            try:
-                if time.monotonic() - renewed > TTL / 3 and self.parts.store.lease is not None:
-                    self.parts.store.catalog.leases.renew(self.parts.store.lease)
-                    renewed = time.monotonic()
-            except WaterclockError as error:
-                self._fail(error)
+            if self.parts.store.lost is not None:
+                self._fail(self.parts.store.lost)
             if self._deadline is not None and time.monotonic() > self._deadline:
                 self._halt.set()
                 self.parts.runner.cancel()
                 break
-            if (self._drain or self.state == "draining") and self._finished():
+            if (self._drain or self.state == "draining" or self._nothing_can_come()) and self._finished():
                 break
         self._halt.set()
         self.parts.store.bell.ring()
@@ -113,6 +107,11 @@ class Engine:
             if thread is not threading.current_thread():
                 thread.join(timeout=5)
         self._close()
+
+    def _nothing_can_come(self) -> bool:
+        """Every declared stream has ended, so that not even a live run has anything to wait for."""
+        streams = self.parts.store.catalog.streams
+        return all(streams.get(name).ended for name in self.parts.sources)
 
     def _finished(self) -> bool:
         """All input that there is was taken, computed, made durable and delivered."""

@@ -81,7 +81,7 @@ class StreamLog:
         rejected = list(chunk.rejected)
         while True:
             if self.row.ended:
-                raise DataError("DATA.STREAM_ENDED", stream=self.name)
+                raise DataError("DATA.STREAM_ENDED", stream=self.name, store=self.store.root)
             first, cti = self.row.next, self.row.cti
             late: pl.DataFrame | None = None
             segments: list[Segment] = []
@@ -141,6 +141,7 @@ class StreamLog:
             for name, frame, blob in side:
                 at = streams.get(name).next
                 streams.append(name, at, [Segment(at, frame.height, BEGINNING, blob, *bounds(frame, VS))], BEGINNING)
+                streams.set_durable(name, at + frame.height)
             if position is not _KEEP:
                 streams.set_position(self.name, position)
             streams.count(self.name, counters)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from waterclock.connect.base import Source
-from waterclock.errors import RunError, WaterclockError
+from waterclock.errors import DataError, RunError, WaterclockError
 from waterclock.runtime.log import StreamLog, wall_clock
 from waterclock.runtime.store import Store
 from waterclock.time import FOREVER
@@ -25,6 +25,10 @@ class Pump:
         self._backlog = backlog
         self._reader = source.open(self._log.row.declaration, self._log.row.position)
         self._stopping = False
+        if self._log.row.ended:
+            left = self._reader.poll(self._log.row.cti, wall_clock())
+            if left is not None:
+                raise DataError("DATA.AFTER_END", stream=stream, where=left.where)
 
     def request_stop(self) -> None:
         self._stopping = True

@@ -6,7 +6,8 @@ import threading
 from pathlib import Path
 
 from waterclock.catalog import Catalog, Lease
-from waterclock.errors import StoreError
+from waterclock.errors import WaterclockError
+from waterclock.runtime.lease import LeaseKeeper
 from waterclock.storage import Blob, GrowingFile
 from waterclock.storage.blobs import sync_file
 
@@ -36,6 +37,7 @@ class Store:
         self.root: Path = catalog.root
         self.catalog = catalog
         self.lease = lease
+        self._lease_keeper = LeaseKeeper(catalog, lease) if lease is not None else None
         self.bell = Bell()
         self._growing: dict[str, GrowingFile] = {}
         self._unsynced: set[str] = set()
@@ -75,10 +77,11 @@ class Store:
     def close(self) -> None:
         for file in self._growing.values():
             file.close()
-        try:
-            if self.lease is not None:
-                self.catalog.leases.release(self.lease)
-        except StoreError:
-            pass  # on a full disk; the lease runs out by itself, and at once when this process ends
-        finally:
-            self.catalog.close()
+        if self._lease_keeper is not None:
+            self._lease_keeper.close()
+        self.catalog.close()
+
+    @property
+    def lost(self) -> WaterclockError | None:
+        """Set when another process has taken over."""
+        return self._lease_keeper.lost if self._lease_keeper is not None else None

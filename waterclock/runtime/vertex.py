@@ -39,6 +39,17 @@ class Progress:
     """Of an epoch's time, what was not spent in the runner."""
 
 
+@dataclass(frozen=True)
+class Done:
+    """A step that ran and waits for its commit."""
+
+    reports: list[Report]
+    merged: tuple[int, ...]
+    """Ids of the runs that it rewrote."""
+    began: float
+    job_seconds: float
+
+
 class VertexWorker:
     poll = 0.01
 
@@ -60,6 +71,7 @@ class VertexWorker:
         self._parallelism = c.Parallelism(most_tasks or runner.cores)
         self._coordinator = c.Coordinator(self.inputs, self._parallelism)
         self._todo: deque[c.Instruction] = deque()
+        self._done: Done | None = None
 
     def know(self, peers: dict[str, VertexWorker]) -> None:
         """The other vertices of the app, by name."""
@@ -95,8 +107,10 @@ class VertexWorker:
         try:
             self._todo.extend(self._carry_out(instruction))
         except WaterclockError:
+            self._coordinator.handle(c.Failed())
             raise
         except Exception as error:
+            self._coordinator.handle(c.Failed())
             raise RunError(
                 "RUN.STEP_FAILED",
                 epoch=self._epoch,
@@ -131,22 +145,22 @@ class VertexWorker:
     # -- execute -------------------------------------------------------------------------------------------
 
     def _execute(self, intent: Intent) -> list[c.Instruction]:
-        self._began = time.perf_counter()
+        began = time.perf_counter()
         rows = sum(taken.end - taken.start for taken in intent.inputs.values())
         while True:
-            step, self._merging = self._resolve(intent)
+            step, merged = self._resolve(intent)
             small = rows == 0 and sum(run.blob.length for runs in step.runs.values() for run in runs) < SMALL_STATE
             runner = self._in_driver if small else self.runner
             started = time.perf_counter()
             try:
-                self._reports = runner.run(self.program, step)
+                reports = runner.run(self.program, step)
                 break
             except Damaged as damage:
                 if damage.blob in {run.blob for runs in step.runs.values() for run in runs}:
                     roll_back(self.store, self.vertex)
                     return self._recover()
                 self._wait_for_repair(damage)
-        self._job_seconds = time.perf_counter() - started
+        self._done = Done(reports, merged, began, time.perf_counter() - started)
         self.progress.rows_in += rows
         after = Snapshot(
             positions={name: taken.end for name, taken in intent.inputs.items()},
@@ -247,12 +261,14 @@ class VertexWorker:
     def _commit(self, instruction: c.Commit) -> list[c.Instruction]:
         catalog = self.store.catalog
         intent, before = instruction.intent, self._coordinator.snapshot
-        segments, snapshot = self._output(intent, before, self._reports)
-        runs = self._kept_runs(self._reports)
+        done = self._done
+        assert done is not None
+        segments, snapshot = self._output(intent, before, done.reports)
+        runs = self._kept_runs(done.reports)
         check_output(catalog, self.vertex, snapshot)
         crashpoints.reach("epoch.before_commit")
         with catalog.transaction(self.store.lease):
-            if catalog.epochs.commit(self.vertex, Commit(intent, snapshot, runs, self._merging)):
+            if catalog.epochs.commit(self.vertex, Commit(intent, snapshot, runs, done.merged)):
                 catalog.streams.append(self.vertex, before.output_end, segments, snapshot.cti)
             following = instruction.following
             pending = catalog.epochs.pending(self.vertex)
@@ -262,8 +278,8 @@ class VertexWorker:
         self.store.bell.ring()
         self.progress.epoch = intent.epoch
         self.progress.rows_out += snapshot.output_rows
-        self.progress.job_seconds.append(self._job_seconds)
-        self.progress.overhead_seconds.append(time.perf_counter() - self._began - self._job_seconds)
+        self.progress.job_seconds.append(done.job_seconds)
+        self.progress.overhead_seconds.append(time.perf_counter() - done.began - done.job_seconds)
         return self._coordinator.handle(c.Committed(snapshot, pending))
 
     def _output(self, intent: Intent, before: Snapshot, reports: list[Report]) -> tuple[list[Segment], Snapshot]:

@@ -14,7 +14,7 @@ from waterclock.errors import DataError
 from waterclock.schema import VE, VS, bounds
 from waterclock.streams.declaration import Declaration
 from waterclock.streams.segment import with_lifetime
-from waterclock.time import BEGINNING, FOREVER, show_duration, show_instant
+from waterclock.time import BEGINNING, FOREVER, about, show_duration, show_instant
 
 LIMIT = 2**61
 """Instants beyond about 73,000 years are mistakes, and would overflow when durations are added."""
@@ -79,7 +79,7 @@ def _reject(row: dict[str, object], d: Declaration, now: int, horizon: int, wher
             "DATA.FUTURE",
             where=at,
             vs=show_instant(vs),
-            ahead=show_duration(vs - now),
+            ahead=about(vs - now),
             bound=show_duration(d.max_ahead or 0),
         )
     else:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 from waterclock.errors import ConfigError
 from waterclock.schema import Schema
-from waterclock.time import DAY, HOUR
+from waterclock.time import DAY, HOUR, show_duration
 
 LATE = ("fail", "drop", "adjust", "divert")
 ON_BAD = ("fail", "skip", "divert")
@@ -48,7 +48,12 @@ class Declaration:
         for option, low in (("slack", 0), ("duration", 1), ("idle", 1), ("max_ahead", 0), ("retention", 0)):
             value = getattr(self, option)
             if value is not None and value < low:
-                raise ConfigError("CONFIG.BAD_OPTION", option=option, value=value, fix=f"It must be at least {low} µs.")
+                raise ConfigError(
+                    "CONFIG.BAD_OPTION",
+                    option=option,
+                    value=show_duration(value),
+                    fix=f"It must be at least {show_duration(low)}.",
+                )
         for option in ("time", "end"):
             column = getattr(self, option)
             if column is not None:

@@ -19,7 +19,7 @@ def parse(block: Block, declaration: Declaration) -> tuple[pl.DataFrame, list[Re
         return pl.DataFrame(schema=declaration.schema.polars()), []
     frame = _at_once(block.data, names)
     if frame is not None:
-        rows, rejected = conform(frame, declaration, block.where)
+        rows, rejected = conform(frame, declaration, block.where, text=True)
         if not rejected:
             return rows, []
     return _by_line(block, names, declaration)
@@ -96,7 +96,7 @@ def _by_line(block: Block, names: list[str], declaration: Declaration) -> tuple[
             rows.append([field or None for field in fields])
             numbers.append(number)
     frame = pl.DataFrame(rows, schema={name: pl.String() for name in names}, orient="row")
-    good, wrong = conform(frame, declaration, block.where, numbers)
+    good, wrong = conform(frame, declaration, block.where, numbers, text=True)
     return good, sorted([*rejected, *wrong], key=lambda r: int(r.where.rsplit(" ", 1)[1]))
 
 

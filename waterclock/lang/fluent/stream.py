@@ -109,6 +109,10 @@ class Grouped:
         self._stream = stream
         self._keys = keys
 
+    def agg(self, *_: object, **__: object) -> Stream:
+        """Aggregates need a window; this says so."""
+        raise ConfigError("PLAN.NO_WINDOW")
+
     def tumbling(self, size: Duration, offset: Duration = 0, result: str = "window") -> Windowed:
         """Windows of ``size`` one after another; a result lives as long as its window."""
         return Windowed(self._stream, self._keys, Window(micros(size), micros(size), micros(offset), result))
@@ -126,11 +130,13 @@ class Windowed:
         self._keys = keys
         self._window = window
 
-    def agg(self, **aggregates: Aggregate) -> Stream:
+    def agg(self, *unnamed: object, **aggregates: Aggregate) -> Stream:
         """One result per key and window that has events.
 
         >>> clicks.group_by("user").tumbling("5s").agg(n=wc.count())  # doctest: +SKIP
         """
+        if unnamed:
+            raise ConfigError("PLAN.UNNAMED_AGGREGATE")
         for name, value in aggregates.items():
             if not isinstance(value, Aggregate):
                 raise ConfigError("PLAN.NOT_AGGREGATE", name=name, value=value)
