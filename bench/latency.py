@@ -27,7 +27,7 @@ class Sizes:
     runs: int
 
 
-FULL = Sizes(Load(), 10, 3)
+FULL = Sizes(Load(seconds=30), 10, 3)
 QUICK = Sizes(Load(seconds=5, rate=10_000), 2, 1)
 
 WORKLOADS = {
@@ -37,10 +37,10 @@ WORKLOADS = {
         "end": "1 s count, from the end of the window",
     },
 }
-OURS = {"process": "sender in its own process", "thread": "sender in a thread of the app"}
+OURS = {"process": "sender in its own process"}
 THEIRS = {
     "grep": (("socket", "in-memory"), ("files", "in-memory")),
-    "window": (("socket", "rocksdb"), ("socket", "in-memory"), ("files", "in-memory")),
+    "window": (("socket", "in-memory"), ("files", "in-memory")),
 }
 
 
@@ -224,7 +224,7 @@ NOTES = [
     "for a window once from its last event and once from its end",
     "a window cannot close before the first event of the next second, which is due at the window's end; its last event "
     "is due 10 ms before that",
-    "Waterclock's time is when another process, which looks every 1 ms, has read the result from the committed "
+    "Waterclock's time is when another process, which looks every 2 ms, sees the result among the committed "
     "output stream. "
     "Structured Streaming's is the modification time of the batch's file in the commits folder (file times are coarse, "
     "by some ms), without the time of a reader",

@@ -42,7 +42,7 @@ def main() -> None:
     deadline = start_ms / 1000 + load.seconds + given["patience"]
     watcher = start(
         "bench.watch",
-        {"store": store, "what": "rows", "wanted": given["wanted"], "deadline": deadline, "pause": 0.001,
+        {"store": store, "what": "rows", "wanted": given["wanted"], "deadline": deadline, "pause": 0.002,
          "target": given["target"]},
         log,
     )  # fmt: skip

@@ -207,11 +207,7 @@ class App:
                 for name, (_, source) in self._streams.items()
                 if source is not None
             ]
-            clocks = [
-                IdleClock(store, name, declaration.idle)
-                for name, (declaration, _) in self._streams.items()
-                if declaration.idle is not None and mode == "live"
-            ]
+            clocks = self._clocks(store, pumps) if mode == "live" else []
             deliveries = [
                 DeliveryWorker(store, name, plan.root.schema, sink)
                 for name, (plan, sink) in self._outputs.items()
@@ -247,6 +243,14 @@ class App:
         from waterclock.runtime.spark.runner import SparkRunner  # Java is needed only here
 
         return SparkRunner(self.name, self.master, self.spark)
+
+    def _clocks(self, store: Store, pumps: list[Pump]) -> list[IdleClock]:
+        quiet = {pump.stream: pump.is_quiet for pump in pumps}
+        return [
+            IdleClock(store, name, declaration.idle, quiet.get(name, lambda: True))
+            for name, (declaration, _) in self._streams.items()
+            if declaration.idle is not None
+        ]
 
     def _consumers(self, stream: str) -> list[str]:
         return [name for name, (plan, _) in self._outputs.items() if stream in plan.inputs]

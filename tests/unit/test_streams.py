@@ -76,6 +76,19 @@ def test_the_first_write_of_a_number_wins(tmp_path: Path) -> None:
     assert store.catalog.streams.get("numbers").cti == 5
 
 
+def test_a_writer_that_missed_a_move_of_time_checks_again(tmp_path: Path) -> None:
+    """Time moved on between two appends of a writer: its next event is late, whatever it knew."""
+    late = Declaration("numbers", NUMBERS.schema, time="n", late="drop", slack=10**9)
+    store = opened(tmp_path, late)
+    one, other = StreamLog(store, "numbers"), StreamLog(store, "numbers")
+    one.append(chunk([100]))
+    other.advance(500)
+    one.append(chunk([400, 600]))
+    rows = StreamReader(store.catalog, "numbers").read_next()[1]
+    assert rows["n"].to_list() == [100, 600]
+    assert store.catalog.streams.get("numbers").counters == {"rows": 2, "late_dropped": 1}
+
+
 def test_readers_see_only_what_is_committed(tmp_path: Path) -> None:
     store = opened(tmp_path)
     log = StreamLog(store, "numbers")

@@ -86,14 +86,17 @@ class Streams:
         """Of every stream: the next number and the CTI. One cheap query, made in every turn of the driver."""
         return {name: (seq, cti) for name, seq, cti in self._db.query("SELECT name, next_seq, cti FROM streams")}
 
-    def append(self, name: str, expected: int, segments: Sequence[Segment], cti: int) -> bool:
-        """Adds segments that start at ``expected``. False, and nothing done, if that number is taken."""
+    def append(self, name: str, expected: int, segments: Sequence[Segment], cti: int, known: int | None = None) -> bool:
+        """Adds segments that start at ``expected``. False, and nothing done, if that number is taken.
+
+        ``known`` is the stream's time that the segments were checked against: it must not have moved since.
+        """
         with self._db.transaction():
             rows = sum(segment.rows for segment in segments)
             done = self._db.execute(
                 """UPDATE streams SET next_seq = next_seq + ?, cti = max(cti, ?), ended = ? OR ended
-                   WHERE name = ? AND next_seq = ?""",
-                rows, cti, cti == FOREVER, name, expected,
+                   WHERE name = ? AND next_seq = ? AND cti = coalesce(?, cti)""",
+                rows, cti, cti == FOREVER, name, expected, known,
             )  # fmt: skip
             if not done:
                 return False

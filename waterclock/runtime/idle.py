@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from waterclock.runtime.log import StreamLog
 from waterclock.runtime.store import Store
@@ -19,10 +20,12 @@ class IdleClock:
 
     poll = 0.05
 
-    def __init__(self, store: Store, stream: str, idle: int) -> None:
+    def __init__(self, store: Store, stream: str, idle: int, quiet: Callable[[], bool]) -> None:
         self.name = f"idle clock {stream}"
         self._log = StreamLog(store, stream, store.lease)
         self._idle = idle
+        self._quiet = quiet
+        """Whether the source has nothing more now; one that is only held back is not idle."""
         self._events = self._log.row.next
         self._since = time.monotonic()
         self._from = self._log.row.cti
@@ -38,7 +41,7 @@ class IdleClock:
             return False
         self._looked = now
         row = self._log.refresh()
-        if row.next != self._events:
+        if row.next != self._events or not self._quiet():
             self._events, self._since, self._from = row.next, now, row.cti
             return False
         waited = int((now - self._since) * 1e6)

@@ -136,7 +136,7 @@ class StreamLog:
             side.append((self.row.declaration.late_stream, late, self._blob(self.row.declaration.late_stream, late)))
         crashpoints.reach("ingest.before_commit")
         with self.store.catalog.transaction(self._lease, durable=True):
-            if not streams.append(self.name, self.row.next, segments, cti):
+            if not streams.append(self.name, self.row.next, segments, cti, known=self.row.cti):
                 return False
             for name, frame, blob in side:
                 at = streams.get(name).next

@@ -57,6 +57,10 @@ class Pump:
         self.exhausted = not self._reader.waiting
         return False
 
+    def is_quiet(self) -> bool:
+        """Nothing was there at the last look."""
+        return self.exhausted
+
     def close(self) -> None:
         self._reader.close()
 

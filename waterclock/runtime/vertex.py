@@ -89,7 +89,7 @@ class VertexWorker:
             self._todo.extend(self._recover())
         if self._stop_requested.is_set() and not self._coordinator.stopping:
             self._todo.extend(self._coordinator.handle(c.StopRequested()))
-        if self.damaged.is_set() and self._coordinator.state == "idle":
+        if self.damaged.is_set() and self._coordinator.state in ("idle", "running"):  # nothing is in flight
             roll_back(self.store, self.vertex)
             self._todo = deque(self._recover())
             self.damaged.clear()
