@@ -11,7 +11,7 @@ import pytest
 from tests.recovery.harness import Outcome, outcome, run, run_and_kill_after, same
 from waterclock.crashpoints import PLACES
 
-RANDOM_KILLS = 150
+RANDOM_KILLS = 200
 
 
 @pytest.fixture(scope="module")

@@ -98,6 +98,21 @@ def test_equals_offline_for_any_number_of_tasks(
     equal(outputs(tmp_path / "store"), expected(make_app, tmp_path))
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+def test_the_order_of_arrival_does_not_matter(
+    seed: int, many_tasks: None, make_app: Callable[..., wc.App], tmp_path: Path
+) -> None:
+    """Between two CTIs, which here is inside a push."""
+    app = make_app(epoch_rows=700)
+    source = build(app)
+    frame = events(4000)
+    for start in range(0, 4000, 250):
+        source.push(frame[start : start + 250].sample(fraction=1.0, shuffle=True, seed=seed))
+    source.end()
+    app.run(mode="drain").wait()
+    equal(outputs(tmp_path / "store"), expected(make_app, tmp_path))
+
+
 def test_workers_that_die_are_retried(many_tasks: None, make_app: Callable[..., wc.App], tmp_path: Path) -> None:
     """Every Python worker is killed at its third task; Spark runs those tasks again elsewhere."""
     app = make_app(epoch_rows=900)

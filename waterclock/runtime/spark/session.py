@@ -43,7 +43,7 @@ def settings() -> dict[str, str]:
         "spark.master.rest.enabled": "false",
         "spark.task.reaper.enabled": "true",
         # The JVM only schedules and moves bytes: the quick compiler alone, and one collector thread, leave the cores to
-        # the kernels and make the first hundred epochs a quarter shorter.
+        # the kernels.
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
         f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties')}",
     }
