@@ -44,6 +44,8 @@ def conform(
     ``lines`` tells on which line of a file each row was, for errors. ``text`` says that everything was written as text,
     as in CSV; otherwise "7" is not a number and 7 is not a text.
     """
+    if frame.schema == declaration.schema.polars():
+        return frame, []
     check_names(frame.columns, declaration, where)
     try:
         return frame.select(_cast(frame, name, kind, text) for name, kind in declaration.schema), []

@@ -43,7 +43,12 @@ class Admitted:
 def admit(rows: pl.DataFrame, declaration: Declaration, cti: int, now: int, where: str) -> Admitted:
     """Checks rows that already have the declared columns and types. ``where`` names them in errors."""
     events = with_lifetime(rows.lazy(), declaration).collect()
-    good, rejected = _split_bad(events, declaration, now, where)
+    horizon = LIMIT if declaration.max_ahead is None else min(LIMIT, now + declaration.max_ahead)
+    every, first, last = events.select(_good(horizon).all(), pl.col(VS).min(), pl.col(VS).max().alias("last")).row(0)
+    if every and (first is None or first >= cti):  # the common case, in one pass
+        cti = cti if last is None else max(cti, last - declaration.slack)
+        return Admitted(events, cti, events.clear(), [], {"rows": events.height})
+    good, rejected = _split_bad(events, declaration, now, horizon, where)
     counters: dict[str, int] = {}
     late = good.filter(pl.col(VS) < cti)
     side = good.clear()
@@ -56,13 +61,16 @@ def admit(rows: pl.DataFrame, declaration: Declaration, cti: int, now: int, wher
     return Admitted(good, cti, side, rejected, counters)
 
 
-def _split_bad(events: pl.DataFrame, d: Declaration, now: int, where: str) -> tuple[pl.DataFrame, list[Rejected]]:
+def _good(horizon: int) -> pl.Expr:
     vs, ve = pl.col(VS), pl.col(VE)
-    horizon = LIMIT if d.max_ahead is None else min(LIMIT, now + d.max_ahead)
     good = vs.is_not_null() & (vs < ve) & (vs > -LIMIT) & (vs <= horizon) & ((ve <= LIMIT) | (ve == FOREVER))
-    flags = events.select(good.fill_null(False)).to_series()
-    if flags.all():
-        return events, []
+    return good.fill_null(False).alias("good")
+
+
+def _split_bad(
+    events: pl.DataFrame, d: Declaration, now: int, horizon: int, where: str
+) -> tuple[pl.DataFrame, list[Rejected]]:
+    flags = events.select(_good(horizon)).to_series()
     # As text: Python has no times beyond the year 9999.
     bad = events.with_row_index("_row").filter(~flags).with_columns(pl.selectors.temporal().cast(pl.String))
     return events.filter(flags), [_reject(row, d, now, horizon, where) for row in bad.iter_rows(named=True)]

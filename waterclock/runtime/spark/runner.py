@@ -15,6 +15,7 @@ from pyspark import RDD
 
 from waterclock.errors import RunError
 from waterclock.runtime.spark import session, worker
+from waterclock.runtime.spark.onetask import OneTask
 from waterclock.runtime.task import Program, Report, Step
 
 
@@ -28,22 +29,18 @@ class SparkRunner:
         self._programs: dict[int, tuple[Program, str, bytes]] = {}
         self._lock = threading.Lock()
         self.cores = self._context.defaultParallelism
+        self._one_task = OneTask(self._context)
         self._warm()
 
     def run(self, program: Program, step: Step) -> list[Report]:
         self._mark_thread()
         sent = self._pickled(program)
         readers, parts = len(step.pieces), step.parts
-        if readers == 1 and parts == 1:
-            job: RDD[Any] = self._base(1).mapPartitionsWithIndex(partial(worker.whole, *sent, step))
-        else:
-            job = self._base(readers).mapPartitionsWithIndex(partial(worker.first, *sent, step))
-            for stage in range(1, program.plan.stages):
-                job = job.partitionBy(parts, worker.part_of)
-                job = job.mapPartitionsWithIndex(partial(worker.later, *sent, step, stage), preservesPartitioning=True)
-            job = job.values()
         try:
-            items = job.collect()
+            if readers == 1 and parts == 1:
+                items = self._one_task.run(partial(worker.whole, *sent, step))
+            else:
+                items = self._staged(program, step, sent, readers, parts).collect()
         except Py4JJavaError as error:
             raise RunError(
                 "RUN.STEP_FAILED", epoch=step.epoch, vertex=program.plan.name, reason=_reason(error)
@@ -59,6 +56,13 @@ class SparkRunner:
             if kind == "error":
                 raise value
         return [value for kind, value in items if kind == "report"]
+
+    def _staged(self, program: Program, step: Step, sent: tuple[str, bytes], readers: int, parts: int) -> RDD[Any]:
+        job: RDD[Any] = self._base(readers).mapPartitionsWithIndex(partial(worker.first, *sent, step))
+        for stage in range(1, program.plan.stages):
+            job = job.partitionBy(parts, worker.part_of)
+            job = job.mapPartitionsWithIndex(partial(worker.later, *sent, step, stage), preservesPartitioning=True)
+        return job.values()
 
     def cancel(self) -> None:
         try:

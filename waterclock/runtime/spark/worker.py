@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import pickle
+from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -27,8 +28,9 @@ def warm(_: int, __: Iterable[Any]) -> Iterator[int]:
     yield 1
 
 
-def whole(key: str, program: bytes, step: Step, _: int, __: Iterable[Any]) -> Iterator[Item]:
+def whole(key: str, program: bytes, step: Step, _: int, given: Iterable[Any]) -> Iterator[Item]:
     """A small epoch: every stage in one task, no exchange."""
+    deque(given, maxlen=0)  # Spark uses a worker again only if it read its input to the end
     try:
         for report in execute(_program(key, program), step):
             yield "report", report
