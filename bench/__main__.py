@@ -10,11 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bench import hopping, latency, overhead
+from bench import growth, hopping, hotkey, join, latency, memory, operators, overhead
 from bench.common import REPOSITORY, SUMMARY, ChildFailed, Section, Table, machine, report
 from bench.expected import WrongAnswer
 
-NAMES = ("hopping", "latency", "overhead", "idle")
+ALGEBRA = {"join": join, "operators": operators, "growth": growth, "memory": memory, "hotkey": hotkey}
+NAMES = ("hopping", "latency", "overhead", "idle", *ALGEBRA)
 
 
 def main() -> int:
@@ -55,8 +56,12 @@ def main() -> int:
                 sections.append(latency.measure(pace, tell, kept))
             elif name == "overhead":
                 sections.append(overhead.measure(throughput, pace, tell, kept))
-            else:
+            elif name == "idle":
                 sections.append(overhead.idle(tell))
+            else:
+                sizes = ALGEBRA[name].QUICK if given.quick else ALGEBRA[name].FULL
+                sizes = sizes if given.runs is None else replace(sizes, runs=given.runs)
+                sections.append(ALGEBRA[name].measure(sizes, tell))
     except (WrongAnswer, ChildFailed) as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 1

@@ -13,8 +13,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -191,12 +191,19 @@ def hear(child: subprocess.Popen[str], kind: str) -> dict[str, Any]:
     raise ChildFailed(f"{child.args!r} ended with {child.wait()} before it said {kind!r}")
 
 
-def run(module: str, given: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """One engine in its own process: gives its ``result`` message. The process and its JVM are gone afterwards."""
+Beside = Callable[[int], AbstractContextManager[object]]
+
+
+def run(module: str, given: dict[str, Any], folder: Path, beside: Beside | None = None) -> dict[str, Any]:
+    """One engine in its own process: gives its ``result`` message. The process and its JVM are gone afterwards.
+
+    ``beside`` is open while the process runs; it is given its id.
+    """
     log = folder / "log.txt"
     child = start(module, given, log, own_group=True)
     try:
-        output, _ = child.communicate(timeout=CHILD_TIMEOUT)
+        with beside(child.pid) if beside else nullcontext():
+            output, _ = child.communicate(timeout=CHILD_TIMEOUT)
     except BaseException:
         os.killpg(child.pid, signal.SIGKILL)  # this child's own group: its JVM, workers and helpers
         child.wait()
@@ -227,11 +234,12 @@ SPARK_SETTINGS = {
 """Chosen by reason, not by a search over settings; only the state store is tried both ways."""
 
 
-def spark_session(state: str) -> Any:
+def spark_session(state: str, more: Mapping[str, str] | None = None) -> Any:
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master(MASTER).appName("bench")
-    for name, value in {**SPARK_SETTINGS, "spark.sql.streaming.stateStore.providerClass": PROVIDERS[state]}.items():
+    provider = {"spark.sql.streaming.stateStore.providerClass": PROVIDERS[state]}
+    for name, value in {**SPARK_SETTINGS, **provider, **(more or {})}.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")

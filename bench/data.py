@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,10 +40,13 @@ class Events:
     seconds: int = 200
     """Event time from the first to the last event."""
     seed: int = 1
+    hot: float = 0.0
+    """This share of the rows goes to key 0, besides its own."""
 
     @property
     def folder(self) -> Path:
-        return ROOT / f"events-{self.rows}-{self.file_rows}-{self.keys}-{self.seconds}-{self.seed}"
+        hot = f"-hot{self.hot:g}" if self.hot else ""
+        return ROOT / f"events-{self.rows}-{self.file_rows}-{self.keys}-{self.seconds}-{self.seed}{hot}"
 
 
 def event_table(events: Events, file: int) -> Any:
@@ -53,30 +58,88 @@ def event_table(events: Events, file: int) -> Any:
     ts = place + DISORDER + random.integers(-DISORDER, DISORDER + 1, rows)
     key = random.integers(0, events.keys, rows)
     value = random.integers(0, 1_000_000, rows)
-    payload = np.frombuffer(random.bytes(rows * PAYLOAD // 2).hex().encode(), dtype=np.uint8)
+    payload = _hex(random, rows, PAYLOAD)
+    if events.hot:
+        key[random.random(rows) < events.hot] = 0
     return pa.table(
         {
             "key": pa.array(key, pa.int64()),
             "ts": pa.array(ts, pa.timestamp("us", "UTC")),
             "value": pa.array(value, pa.int64()),
-            "payload": _strings(payload.reshape(rows, PAYLOAD)),
+            "payload": payload,
         }
     )
 
 
 def event_files(events: Events) -> Path:
     """The folder with the files, made if it is not there. Modification times rise with the file numbers."""
-    folder = events.folder
+    return _files(events, {"in": partial(event_table, events)})
+
+
+# -- join: two streams that match one to one ---------------------------------------------------------------
+
+PAIR_PAYLOAD = 84
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Two streams over the same event time; row ``n`` of the right matches the left row ``behind`` seconds before."""
+
+    rows: int = 1_000_000
+    """Of each side."""
+    file_rows: int = 50_000
+    seconds: int = 1_200
+    behind: int = 30
+    seed: int = 3
+
+    @property
+    def folder(self) -> Path:
+        return ROOT / f"pairs-{self.rows}-{self.file_rows}-{self.seconds}-{self.behind}-{self.seed}"
+
+    @property
+    def unmatched(self) -> int:
+        """The first rows of the right and the last ones of the left have no match: theirs lie outside the cut."""
+        return self.behind * self.rows // self.seconds
+
+
+def pair_table(pairs: Pairs, side: str, file: int) -> Any:
+    """One file of a side as an Arrow table: 8 + 8 + 84 bytes a row. Keys are unique; those below 0 have no match."""
+    if pairs.behind * pairs.rows % pairs.seconds:
+        raise ValueError("the match must lie whole rows behind")
+    first = file * pairs.file_rows
+    rows = min(pairs.file_rows, pairs.rows - first)
+    right = side == "right"
+    key = np.arange(first, first + rows, dtype=np.int64) - (pairs.unmatched if right else 0)
+    jitter = (key.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15) >> np.uint64(33)).astype(np.int64)
+    ts = BASE + key * pairs.seconds * 1_000_000 // pairs.rows + jitter % (2 * DISORDER + 1)
+    payload = _hex(np.random.default_rng([pairs.seed, right, file]), rows, PAIR_PAYLOAD)
+    return pa.table(
+        {
+            "key": pa.array(key, pa.int64()),
+            "ts": pa.array(ts + (pairs.behind * 1_000_000 if right else 0), pa.timestamp("us", "UTC")),
+            "payload": payload,
+        }
+    )
+
+
+def pair_files(pairs: Pairs) -> Path:
+    """The folder with the files of both sides, ``left`` and ``right``, made if it is not there."""
+    return _files(pairs, {side: partial(pair_table, pairs, side) for side in ("left", "right")})
+
+
+def _files(what: Events | Pairs, tables: dict[str, Callable[[int], Any]]) -> Path:
+    folder = what.folder
     if (folder / "events.json").exists():
         return folder
     making = folder.with_name(folder.name + ".making")
     shutil.rmtree(making, ignore_errors=True)
-    (making / "in").mkdir(parents=True)
-    for file in range(-(-events.rows // events.file_rows)):
-        path = making / "in" / f"part-{file:05}.parquet"
-        pq.write_table(event_table(events, file), path, compression="snappy", row_group_size=events.file_rows)
-        os.utime(path, (1_735_689_600 + file, 1_735_689_600 + file))
-    (making / "events.json").write_text(json.dumps(asdict(events)))
+    for name, table in tables.items():
+        (making / name).mkdir(parents=True)
+        for file in range(-(-what.rows // what.file_rows)):
+            path = making / name / f"part-{file:05}.parquet"
+            pq.write_table(table(file), path, compression="snappy", row_group_size=what.file_rows)
+            os.utime(path, (1_735_689_600 + file, 1_735_689_600 + file))
+    (making / "events.json").write_text(json.dumps(asdict(what)))
     making.rename(folder)
     return folder
 
@@ -162,6 +225,12 @@ def _digits(target: Bytes, numbers: Ints) -> None:
     for place in range(target.shape[1] - 1, -1, -1):
         target[:, place] = ord("0") + rest % 10
         rest //= 10
+
+
+def _hex(random: np.random.Generator, rows: int, width: int) -> Any:
+    """Strings of ``width`` random hexadecimal digits."""
+    digits = np.frombuffer(random.bytes(rows * width // 2).hex().encode(), dtype=np.uint8)
+    return _strings(digits.reshape(rows, width))
 
 
 def _strings(matrix: Bytes) -> Any:

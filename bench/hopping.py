@@ -79,17 +79,23 @@ def spark_run(sizes: Sizes, epoch_rows: int, state: str, into: Runs) -> None:
         )  # fmt: skip
         wanted = closed_by(hopping_answer(events), last_watermark(folder))
         compare(pl.read_parquet(here / "out" / "*.parquet"), wanted, f"Structured Streaming {epoch_rows} {state}")
-    taken = {int(p["batch"]): int(p["rows"]) for p in result["progress"] if p["rows"]}
-    if sum(taken.values()) != events.rows:
-        raise ValueError(f"progress names {sum(taken.values())} of {events.rows} rows")
-    at = {int(batch): float(time) for batch, time in result["commits"]}
-    commits: list[tuple[float, int]] = []
-    for batch in sorted(taken):  # batches without rows come behind the last of these and are left out
-        commits.append((at[batch], taken[batch] + (commits[-1][1] if commits else 0)))
+    commits = spark_commits(result, events.rows)
     rate, rows = steady(commits, epoch_rows)
     into.rates.append(rate)
     into.batch_rows.append(rows)
     into.total.append(commits[-1][0] - float(result["offsets"][0][1]))
+
+
+def spark_commits(result: dict[str, Any], rows: int) -> list[tuple[float, int]]:
+    """When each batch with rows was committed, and how many rows were taken by then."""
+    taken = {int(p["batch"]): int(p["rows"]) for p in result["progress"] if p["rows"]}
+    if sum(taken.values()) != rows:
+        raise ValueError(f"progress names {sum(taken.values())} of {rows} rows")
+    at = {int(batch): float(time) for batch, time in result["commits"]}
+    commits: list[tuple[float, int]] = []
+    for batch in sorted(taken):  # batches without rows come behind the last of these and are left out
+        commits.append((at[batch], taken[batch] + (commits[-1][1] if commits else 0)))
+    return commits
 
 
 def polars_run(sizes: Sizes) -> float:

@@ -15,8 +15,8 @@ from waterclock.runtime.log import StreamReader
 VERTEX = "out"
 
 
-def commits(catalog: Catalog, stream: str, pause: float) -> None:
-    """Until the parent says anything: the input position of each commit that is seen, and the time."""
+def commits(catalog: Catalog, pause: float) -> None:
+    """Until the parent says anything: the time, the input rows and the state rows of each commit that is seen."""
     over = threading.Event()
 
     def listen() -> None:
@@ -25,19 +25,21 @@ def commits(catalog: Catalog, stream: str, pause: float) -> None:
 
     threading.Thread(target=listen, daemon=True).start()
     seen: list[tuple[float, int]] = []
+    state: list[int] = []
     started: float | None = None
     while True:
         last_look = over.is_set()
         if any(vertex.name == VERTEX for vertex in catalog.epochs.vertices()):
-            position = catalog.epochs.snapshot(VERTEX).positions.get(stream, 0)
+            taken = sum(catalog.epochs.snapshot(VERTEX).positions.values())
             if started is None and catalog.epochs.pending(VERTEX) is not None:
                 started = time.time()
-            if position > (seen[-1][1] if seen else 0):
-                seen.append((time.time(), position))
+            if taken > (seen[-1][1] if seen else 0):
+                seen.append((time.time(), taken))
+                state.append(catalog.epochs.state_size(VERTEX)[1])
         if last_look:
             break
         time.sleep(pause)
-    say("commits", commits=seen, started=started)
+    say("commits", commits=seen, state=state, started=started)
 
 
 def rows(catalog: Catalog, wanted: int, deadline: float, pause: float, target: Path) -> None:
@@ -78,7 +80,7 @@ def main() -> None:
     catalog = Catalog.open(given["store"])
     say("ready")
     if given["what"] == "commits":
-        commits(catalog, given["stream"], given["pause"])
+        commits(catalog, given["pause"])
     else:
         rows(catalog, given["wanted"], given["deadline"], given["pause"], Path(given["target"]))
 

@@ -18,9 +18,28 @@ from waterclock.connect.generator import generate
 from waterclock.connect.jsonl import jsonl
 from waterclock.connect.parquet import parquet
 from waterclock.errors import ConfigError, DataError, RunError, StoreError, WaterclockError
-from waterclock.expr import coalesce, col, lit, when
+from waterclock.expr import array, coalesce, col, end, lit, split, start, when
 from waterclock.handle import Handle
-from waterclock.lang.fluent import Stream, avg, count, max, min, sum
+from waterclock.lang.fluent import (
+    Stream,
+    approx_count_distinct,
+    avg,
+    collect_list,
+    count,
+    count_distinct,
+    first,
+    hop,
+    last,
+    max,
+    min,
+    percentile_cont,
+    percentile_disc,
+    stddev,
+    sum,
+    top_k,
+    tumble,
+    variance,
+)
 from waterclock.runtime.status import Status
 from waterclock.schema import Schema
 
@@ -28,6 +47,8 @@ __version__ = "0.1.0"
 
 __all__ = [
     "App", "ConfigError", "DataError", "Handle", "RunError", "Schema", "SourceStream", "Status", "StoreError",
-    "Stream", "WaterclockError", "avg", "callback", "coalesce", "col", "console", "count", "files", "generate",
-    "jsonl", "lit", "max", "min", "parquet", "sum", "when",
+    "Stream", "WaterclockError", "approx_count_distinct", "array", "avg", "callback", "coalesce", "col",
+    "collect_list", "console", "count", "count_distinct", "end", "files", "first", "generate", "hop", "jsonl", "last",
+    "lit", "max", "min", "parquet", "percentile_cont", "percentile_disc", "split", "start", "stddev", "sum", "top_k",
+    "tumble", "variance", "when",
 ]  # fmt: skip

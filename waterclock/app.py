@@ -5,22 +5,29 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar
 
+import polars as pl
+
+from waterclock.batch import run_batch
 from waterclock.catalog import Catalog
 from waterclock.connect.base import Chunk, Sink, Source
+from waterclock.connect.files import read_file
 from waterclock.connect.rows import to_frame
-from waterclock.errors import ConfigError, RunError
+from waterclock.errors import ConfigError, RunError, did_you_mean
 from waterclock.handle import Handle
 from waterclock.lang.fluent import Stream
-from waterclock.optimizer import VertexPlan, cut
+from waterclock.optimizer import VertexPlan, check_bounds, cut
 from waterclock.plan import Input, Node, explain
 from waterclock.runtime.delivery import DeliveryWorker
 from waterclock.runtime.engine import Engine, Parts
 from waterclock.runtime.idle import IdleClock
+from waterclock.runtime.imports import TimeImport
 from waterclock.runtime.inprocess import InProcessRunner
 from waterclock.runtime.keeper import Keeper
-from waterclock.runtime.log import StreamLog, bad_rows_declaration, late_rows_declaration
+from waterclock.runtime.log import StreamLog, create_source
 from waterclock.runtime.pump import Pump
 from waterclock.runtime.recovery import check_tail
 from waterclock.runtime.runner import Runner
@@ -29,9 +36,11 @@ from waterclock.runtime.task import Program
 from waterclock.runtime.vertex import VertexWorker
 from waterclock.schema import Schema
 from waterclock.streams import Declaration
+from waterclock.streams.declaration import BAD_ROWS
 from waterclock.time import FOREVER, Duration, Instant, instant, micros
 
-MODES = ("live", "drain", "offline")
+MODES = ("live", "drain", "offline", "batch")
+_SIDE_OPTIONS = {"late": "late='divert'", "bad": "on_bad='divert'", "quarantine": "ahead='quarantine'"}
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,99}")
 
 
@@ -39,7 +48,7 @@ class SourceStream(Stream):
     """A declared stream. Without a source it takes what is pushed."""
 
     def __init__(self, app: App, declaration: Declaration) -> None:
-        super().__init__(app, Input(declaration.name, declaration.schema, declaration.points))
+        super().__init__(app, _input(declaration))
         self.declaration = declaration
         self._owner = app
 
@@ -66,7 +75,8 @@ class App:
 
     ``store`` is the directory where everything lives (default: ``$WATERCLOCK_STORE`` or ``./waterclock-store``).
     ``epoch_rows`` bounds what one epoch takes of each input. ``tasks`` bounds its parallelism (default: Spark's cores).
-    ``spark`` holds Spark settings; ``master`` is Spark's master.
+    ``spark`` holds Spark settings; ``master`` is Spark's master. ``allow_unbounded`` lets plans run whose state has
+    no bound.
     """
 
     store_override: ClassVar[str | None] = None
@@ -75,6 +85,7 @@ class App:
     def __init__(
         self, name: str = "app", store: str | os.PathLike[str] | None = None, *, master: str = "local[*,4]",
         spark: Mapping[str, str] | None = None, epoch_rows: int = 2_000_000, tasks: int | None = None,
+        allow_unbounded: bool = False,
     ) -> None:  # fmt: skip
         _check_name(name)
         for option, value in (("epoch_rows", epoch_rows), ("tasks", tasks)):
@@ -86,9 +97,12 @@ class App:
         self.spark = dict(spark or {})
         self.epoch_rows = epoch_rows
         self.tasks = tasks
+        self.allow_unbounded = allow_unbounded
         self._streams: dict[str, tuple[Declaration, Source | None]] = {}
+        self._tables: dict[str, tuple[Declaration, pl.DataFrame]] = {}
         self._outputs: dict[str, tuple[VertexPlan, Sink | None]] = {}
         self._engine: Engine | None = None
+        self._batched = False
         self._push_store: Store | None = None
         self._logs: dict[str, tuple[Store, StreamLog]] = {}
 
@@ -96,16 +110,21 @@ class App:
 
     def stream(
         self, name: str, schema: Mapping[str, object], time: str, *, end: str | None = None,
-        duration: Duration | None = None, source: Source | None = None, slack: Duration = 0,
+        duration: Duration | None = None, source: Source | None = None, slack: Duration | None = 0,
         idle: Duration | None = None, late: str = "fail", on_bad: str = "fail",
-        max_ahead: Duration | None = "1h", retention: Duration | None = None,
+        max_ahead: Duration | None = "1h", max_jump: Duration | None = None, ahead: str = "fail",
+        retention: Duration | None = None, cti: str | None = None, time_from: str | None = None,
     ) -> SourceStream:  # fmt: skip
         """Declares a stream of events that start at column ``time``.
 
         An event is a point, or lasts until column ``end`` (null: open), or for ``duration``. The stream's time (its
-        CTI) follows the greatest start seen, ``slack`` behind; after ``idle`` without input it goes on by the clock.
+        CTI) follows the greatest start seen, ``slack`` behind (None: events do not move it, ``advance`` does); after
+        ``idle`` without input it goes on by the clock. ``cti`` names a column of CTIs which move it instead;
+        ``time_from`` names a stream or an output whose time it takes over instead.
+
         ``late`` says what happens to events behind it: fail, drop, adjust or divert. ``on_bad`` says what happens to
-        rows that are no events: fail, skip or divert. A row more than ``max_ahead`` in the future is bad.
+        rows that are no events: fail, skip or divert. ``ahead`` says what happens to rows more than ``max_ahead`` in
+        the future, or more than ``max_jump`` after all before them: fail or quarantine.
         ``retention`` keeps events for so long behind the CTI; without it, for ever.
         """
         if source is not None and not hasattr(source, "open"):
@@ -117,27 +136,51 @@ class App:
             )
         declaration = Declaration(
             name=name, schema=Schema.of(schema), time=time, end=end,
-            duration=1 if duration is None else micros(duration), slack=micros(slack),
+            duration=1 if duration is None else micros(duration), slack=None if slack is None else micros(slack),
             idle=None if idle is None else micros(idle), late=late, on_bad=on_bad,
             max_ahead=None if max_ahead is None else micros(max_ahead),
+            max_jump=None if max_jump is None else micros(max_jump), ahead=ahead, cti=cti, time_from=time_from,
             retention=None if retention is None else micros(retention),
         )  # fmt: skip
         self._claim(name)
         self._streams[name] = (declaration, source)
         return SourceStream(self, declaration)
 
+    def table(self, name: str, schema: Mapping[str, object], rows: Any) -> Stream:
+        """Declares a table: rows that are valid for ever, such as reference data to join with.
+
+        ``rows`` is what ``push`` takes, or the path of a JSONL, CSV, Parquet or Arrow file. They are put into the store
+        when the app first runs; a later run must have the same rows, in any order.
+        """
+        declaration = Declaration(name, Schema.of(schema), None, static=True)
+        if isinstance(rows, str | os.PathLike):
+            frame, rejected = read_file(Path(rows), declaration)
+        else:
+            frame, rejected = to_frame(rows, declaration)
+        if rejected:
+            raise rejected[0].error
+        self._claim(name)
+        self._tables[name] = (declaration, frame)
+        return Stream(self, _input(declaration))
+
     def read(self, name: str) -> Stream:
-        """An output of this app as the input of another query."""
-        if name not in self._outputs:
-            raise ConfigError(
-                "STORE.NO_STREAM",
-                name=name,
-                store=self.store,
-                choices=", ".join(self._outputs) or "none",
-                guess="",
-            )
-        root = self._outputs[name][0].root
-        return Stream(self, Input(name, root.schema, root.points))
+        """An output of this app as the input of another query, or a side stream such as ``'clicks.late'``."""
+        if name in self._outputs:
+            root = self._outputs[name][0].root
+            return Stream(self, Input(name, root.schema, root.points, root.open_ended, made_endless=root.endless))
+        sides = {side: d for d, _ in self._streams.values() for side in d.side_streams()}
+        if name in sides:
+            return Stream(self, _side_input(sides[name], name))
+        stream, _, kind = name.rpartition(".")
+        if stream in self._streams and kind in _SIDE_OPTIONS:
+            raise ConfigError("PLAN.NO_SIDE_STREAM", stream=stream, name=name, option=_SIDE_OPTIONS[kind])
+        raise ConfigError(
+            "STORE.NO_STREAM",
+            name=name,
+            store=self.store,
+            choices=", ".join([*self._outputs, *sides]) or "none",
+            guess="",
+        )
 
     def add_output(self, name: str | None, plan: Node, sink: Any) -> None:
         """What ``Stream.to`` and ``Stream.into`` call."""
@@ -150,6 +193,8 @@ class App:
         for other, (_, taken) in self._outputs.items():
             if sink is not None and taken is not None and sink.target is not None and sink.target == taken.target:
                 raise ConfigError("PLAN.SAME_TARGET", name=name, other=other, target=sink.target)
+        if not self.allow_unbounded:
+            check_bounds(plan)
         self._outputs[name] = (cut(name, plan), sink)
 
     def explain(self) -> str:
@@ -158,7 +203,7 @@ class App:
 
     def _claim(self, name: str) -> None:
         _check_name(name)
-        if name in self._streams or name in self._outputs:
+        if name in self._streams or name in self._tables or name in self._outputs:
             raise ConfigError("PLAN.DUPLICATE_NAME", name=name, app=self.name)
 
     # -- running -------------------------------------------------------------------------------------------
@@ -167,7 +212,9 @@ class App:
         """Starts the app.
 
         ``live`` runs on Spark until stopped; ``drain`` runs on Spark until the input is used up; ``offline`` does
-        the same in this process, one thing after another and without Java, and returns when it is done.
+        the same in this process, one thing after another and without Java, and returns when it is done. ``batch``
+        computes all outputs at once over the history that the store has, with Spark SQL: ``frame`` of what it returns
+        gives them, sinks get them as one epoch, and the store stays as it is.
         """
         if mode not in MODES:
             raise ConfigError("RUN.BAD_MODE", mode=mode, choices=", ".join(MODES))
@@ -175,6 +222,8 @@ class App:
             raise ConfigError("PLAN.NO_OUTPUT", app=self.name)
         if self._engine is not None and self._engine.state in ("running", "draining"):
             raise RunError("RUN.ALREADY", app=self.name)
+        if mode == "batch":
+            return self._batch()
         engine = self._start(mode)
         self._engine = engine
         handle = Handle(self.name, engine)
@@ -187,7 +236,20 @@ class App:
     @property
     def was_run(self) -> bool:
         """Whether ``run`` was called in this process."""
-        return self._engine is not None
+        return self._engine is not None or self._batched
+
+    def _batch(self) -> Handle:
+        self._batched = True
+        catalog = Catalog.open(self.store, create=True)
+        try:
+            for declaration, _ in self._streams.values():
+                create_source(catalog, declaration)
+            outputs = {name: plan.root for name, (plan, _) in self._outputs.items()}
+            sinks = {name: sink for name, (_, sink) in self._outputs.items() if sink is not None}
+            tables = {name: rows for name, (_, rows) in self._tables.items()}
+            return run_batch(self.name, catalog, outputs, sinks, tables, self.master, self.spark)
+        finally:
+            catalog.close()
 
     def _start(self, mode: str) -> Engine:
         """The way of a program from its plan to a running job: this is the architecture."""
@@ -200,6 +262,8 @@ class App:
             store = Store(catalog, lease)
             for name in self._outputs:
                 check_tail(store, name)  # what a power cut took is computed again from the last durable snapshot
+            for name, (_, rows) in self._tables.items():
+                StreamLog(store, name, lease).fill(rows)  # once; later they must be the same
             runner = self._runner(mode)  # where steps run: here, or on Spark
             vertices = [self._vertex(store, plan, runner) for plan, _ in self._outputs.values()]
             pumps = [
@@ -208,13 +272,14 @@ class App:
                 if source is not None
             ]
             clocks = self._clocks(store, pumps) if mode == "live" else []
+            imports = self._imports(store, pumps)
             deliveries = [
                 DeliveryWorker(store, name, plan.root.schema, sink)
                 for name, (plan, sink) in self._outputs.items()
                 if sink is not None
             ]
             keeper = Keeper(store, list(self._outputs))
-            parts = Parts(store, runner, list(self._streams), pumps, clocks, vertices, deliveries, keeper)
+            parts = Parts(store, runner, list(self._streams), pumps, clocks, imports, vertices, deliveries, keeper)
             return Engine(self.name, parts, drain=mode != "live")
         except BaseException:
             if runner is not None:
@@ -223,9 +288,12 @@ class App:
             raise
 
     def _declare(self, catalog: Catalog) -> None:
+        self._check_time_from()
         with catalog.transaction():
+            for declaration, _ in self._tables.values():
+                catalog.streams.create(declaration)
             for declaration, source in self._streams.values():
-                _create_source(catalog, declaration)
+                create_source(catalog, declaration)
                 if source is not None:
                     catalog.streams.claim(declaration.name, self.name)
             for name, (plan, _) in self._outputs.items():
@@ -252,6 +320,35 @@ class App:
             if declaration.idle is not None
         ]
 
+    def _imports(self, store: Store, pumps: list[Pump]) -> list[TimeImport]:
+        empty = {pump.stream: pump.is_empty for pump in pumps}
+        return [
+            TimeImport(store, name, d.time_from, d.slack or 0, empty.get(name, lambda: True))
+            for name, (d, _) in self._streams.items()
+            if d.time_from is not None
+        ]
+
+    def _check_time_from(self) -> None:
+        """Each stream takes its time from one of this app that does not wait for it."""
+        follows = {name: {d.time_from} for name, (d, _) in self._streams.items() if d.time_from is not None}
+        follows |= {side: {d.name} for d, _ in self._streams.values() for side in d.side_streams()}
+        follows |= {name: set(plan.inputs) for name, (plan, _) in self._outputs.items()}
+        for name, (d, _) in self._streams.items():
+            if d.time_from is None:
+                continue
+            if d.time_from not in self._streams and d.time_from not in self._outputs:
+                others = [other for other in (*self._streams, *self._outputs) if other != name]
+                choices, guess = ", ".join(others) or "none", did_you_mean(d.time_from, others)
+                raise ConfigError("STORE.NO_STREAM", name=d.time_from, store=self.store, choices=choices, guess=guess)
+            above, todo = set[str](), [d.time_from]
+            while todo:
+                at = todo.pop()
+                if at == name:
+                    raise ConfigError("PLAN.TIME_CIRCLE", name=name, origin=d.time_from)
+                if at not in above:
+                    above.add(at)
+                    todo.extend(follows.get(at, ()))
+
     def _consumers(self, stream: str) -> list[str]:
         return [name for name, (plan, _) in self._outputs.items() if stream in plan.inputs]
 
@@ -262,17 +359,21 @@ class App:
             store = self._push_store = Store(Catalog.open(self.store, create=True), None)
         known = self._logs.get(name)
         if known is None or known[0] is not store:
-            _create_source(store.catalog, self._streams[name][0])
+            create_source(store.catalog, self._streams[name][0])
             known = self._logs[name] = (store, StreamLog(store, name))
         return known[1]
 
 
-def _create_source(catalog: Catalog, declaration: Declaration) -> None:
-    catalog.streams.create(declaration)
-    if declaration.on_bad == "divert":
-        catalog.streams.create(bad_rows_declaration(declaration))
-    if declaration.late == "divert":
-        catalog.streams.create(late_rows_declaration(declaration))
+def _input(declaration: Declaration) -> Input:
+    return Input(
+        declaration.name, declaration.schema, declaration.points, declaration.end is not None, declaration.static
+    )
+
+
+def _side_input(declaration: Declaration, name: str) -> Input:
+    if name == declaration.bad_stream:
+        return Input(name, BAD_ROWS, of_points=True)
+    return replace(_input(declaration), stream=name)
 
 
 def _check_name(name: str) -> None:

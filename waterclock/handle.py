@@ -7,7 +7,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import polars as pl
+
+from waterclock.catalog import Catalog
 from waterclock.runtime.engine import Engine
+from waterclock.runtime.log import StreamReader
 from waterclock.runtime.status import Status
 
 
@@ -23,6 +27,15 @@ class Handle:
     def status(self) -> Status:
         """Where the app stands now; after its end, where it stood."""
         return self._engine.status()
+
+    def frame(self, name: str) -> pl.DataFrame:
+        """What the output ``name`` has given so far: a row per event, with its lifetime in ``_vs`` and ``_ve``."""
+        catalog = Catalog.open(self._engine.parts.store.root, create=False)
+        try:
+            row = catalog.streams.get(name)
+            return StreamReader(catalog, name).read(row.first, row.next)
+        finally:
+            catalog.close()
 
     def stop(self, drain: bool = True, timeout: float = 30.0) -> None:
         """Ends the app, within ``timeout`` and a few seconds. ``drain`` finishes and delivers the epochs in hand."""

@@ -1,6 +1,7 @@
 """Stable 64-bit hashes of rows: they place keys in partitions and make digests, so they are a storage format.
 
-Version 1: numbers through the splitmix64 finaliser, text and bytes through XXH3-64, columns chained in order.
+Version 1: numbers through the splitmix64 finaliser, text and bytes through XXH3-64, lists as the sum of their elements
+mixed with their places, columns chained in order.
 A change here must raise ``VERSION``; ``tests/unit/test_hashing.py`` pins vectors.
 """
 
@@ -53,6 +54,8 @@ def _mix(x: np.ndarray) -> np.ndarray:
 
 def _column(values: pl.Series) -> np.ndarray:
     kind = values.dtype
+    if isinstance(kind, pl.List):
+        return _lists(values)
     if kind == pl.String or kind == pl.Binary:
         hashed = values.to_frame("v").select(pl.col("v").nchash.xxh3_64()).to_series()  # type: ignore[attr-defined]
         return hashed.fill_null(int(_NULL)).cast(pl.UInt64).to_numpy()
@@ -70,3 +73,15 @@ def _column(values: pl.Series) -> np.ndarray:
     if values.null_count():
         mixed = np.where(values.is_null().to_numpy(), _NULL, mixed)
     return mixed
+
+
+def _lists(values: pl.Series) -> np.ndarray:
+    """A sum over the elements, each mixed with its place, and the length."""
+    lengths = values.list.len().fill_null(0).to_numpy().astype(np.int64)
+    elements = _column(values.explode(empty_as_null=False, keep_nulls=False))
+    ends = np.cumsum(lengths)
+    places = (np.arange(len(elements)) - np.repeat(ends - lengths, lengths) + 1).astype(np.uint64)
+    # Sums modulo 2**64 are differences of running sums.
+    running = np.concatenate([np.zeros(1, dtype=np.uint64), np.cumsum(_mix(elements + places * _GOLDEN))])
+    mixed = _mix(running[ends] - running[ends - lengths] + lengths.astype(np.uint64) * _GOLDEN)
+    return np.where(values.is_null().to_numpy(), _NULL, mixed)

@@ -13,7 +13,25 @@ VS = "_vs"
 VE = "_ve"
 HASH = "_h"
 
-TYPES: dict[str, pl.DataType] = {
+
+class _Types(dict[str, pl.DataType]):
+    def __missing__(self, name: str) -> pl.DataType:
+        element = element_type(name)
+        if element is None:
+            raise KeyError(name)
+        return pl.List(self[element])
+
+    def __contains__(self, name: object) -> bool:
+        element = element_type(name) if isinstance(name, str) else None
+        return super().__contains__(name) if element is None else element in self
+
+
+def element_type(name: str) -> str | None:
+    """The type of the elements of ``array<type>``, None of other types."""
+    return name[6:-1] if name.startswith("array<") and name.endswith(">") else None
+
+
+TYPES = _Types({
     "boolean": pl.Boolean(),
     "int": pl.Int32(),
     "bigint": pl.Int64(),
@@ -23,8 +41,8 @@ TYPES: dict[str, pl.DataType] = {
     "binary": pl.Binary(),
     "date": pl.Date(),
     "timestamp": pl.Datetime("us", "UTC"),
-}
-"""Spark SQL's names, and how each is held in memory."""
+})  # fmt: skip
+"""Spark SQL's names, and how each is held in memory; ``array<type>`` too."""
 
 _SYNONYMS = {
     "bool": "boolean", "integer": "int", "int32": "int", "long": "bigint", "int64": "bigint",
@@ -52,7 +70,9 @@ def type_name(value: object) -> str:
     if isinstance(value, str):
         name = value.strip().lower()
         name = _SYNONYMS.get(name, name)
-    if name not in TYPES:
+        if (element := element_type(name)) is not None:
+            name = f"array<{type_name(element)}>"
+    if name is None or name not in TYPES:
         raise ConfigError("SCHEMA.UNKNOWN_TYPE", type=value, choices=", ".join(TYPES))
     return name
 

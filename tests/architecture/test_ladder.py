@@ -10,9 +10,9 @@ import pytest
 PACKAGE = Path(__file__).parents[2] / "waterclock"
 LADDER = [
     "errors", "time", "schema", "hashing", "crashpoints",
-    "expr", "plan", "lang", "optimizer", "operators", "reference",
-    "storage", "streams", "state", "catalog", "connect",
-    "runtime", "handle", "app", "cli",
+    "expr", "plan", "lang", "optimizer", "reference",
+    "storage", "streams", "state", "operators", "catalog", "connect",
+    "runtime", "handle", "batch", "app", "conformance", "cli",
 ]  # fmt: skip
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
 

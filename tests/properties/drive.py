@@ -13,7 +13,7 @@ import waterclock as wc
 from tests.properties.strategies import SCHEMA, Script
 from waterclock.catalog import Catalog
 from waterclock.lang.fluent import Stream
-from waterclock.plan.nodes import Node
+from waterclock.plan import Node
 from waterclock.reference import Event
 from waterclock.runtime import vertex
 from waterclock.runtime.coordinator import Parallelism
@@ -86,7 +86,7 @@ def play(plan: Node, script: Script, epoch_rows: int = 1000, points: bool = Fals
 def _app(
     folder: str, plan: Node, slack: int, epoch_rows: int, points: bool
 ) -> tuple[wc.App, dict[str, wc.SourceStream]]:
-    app = wc.App("random", Path(folder) / "store", epoch_rows=epoch_rows)
+    app = wc.App("random", Path(folder) / "store", epoch_rows=epoch_rows, allow_unbounded=True)
     sources = {
         name: app.stream(
             name, dict(SCHEMA), "t", end=None if points else "e", slack=slack, late="fail", max_ahead=None

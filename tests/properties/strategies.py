@@ -8,10 +8,10 @@ from typing import Any
 from hypothesis import strategies as st
 
 from waterclock.expr.nodes import Expr, coalesce, col, lit, when
-from waterclock.plan.nodes import Aggregate, Filter, Input, Node, Project, Union, WindowAggregate
+from waterclock.plan import Aggregate, Filter, Input, Node, Project, Union, WindowAggregate
 from waterclock.plan.window import RESULTS, Window
 from waterclock.reference import Event
-from waterclock.schema import Schema
+from waterclock.schema import Schema, element_type
 from waterclock.time import BEGINNING, FOREVER
 
 SCHEMA = Schema.of({"t": "bigint", "e": "bigint", "k": "string", "x": "int", "y": "double"})
@@ -34,7 +34,7 @@ def events(draw: st.DrawFn, low: int = -20, points: bool = False) -> Event:
 
 
 def inputs(points: bool) -> list[Node]:
-    return [Input(name, SCHEMA, points) for name in ("s0", "s1")]
+    return [Input(name, SCHEMA, points, may_be_open=not points) for name in ("s0", "s1")]
 
 
 @st.composite
@@ -81,18 +81,30 @@ def predicates(draw: st.DrawFn, node: Node) -> Expr:
     return number >= draw(st.integers(-4, 2))
 
 
+_OF_NUMBERS = ("count", "count_distinct", "approx_count_distinct", "sum", "avg", "min", "max", "first", "last",
+               "percentile_disc", "percentile_cont", "top_k", "collect_list")  # fmt: skip
+_OF_TEXT = ("count", "count_distinct", "approx_count_distinct", "min", "max", "first", "last", "percentile_disc",
+            "top_k", "collect_list")  # fmt: skip
+
+
 @st.composite
 def aggregates(draw: st.DrawFn, node: Node) -> tuple[tuple[str, Aggregate], ...]:
+    """Of all functions but variances, which are not exact to the last bit."""
     chosen: list[tuple[str, Aggregate]] = []
     for index in range(draw(st.integers(1, 3))):
-        function = draw(st.sampled_from(["*", "count", "sum", "avg", "min", "max"]))
-        if function == "*":
-            aggregate = Aggregate("count")
-        elif function in ("count", "min", "max") and "k" in node.schema and draw(st.booleans()):
-            aggregate = Aggregate(function, col("k"))
-        else:
-            aggregate = Aggregate(function, draw(numbers(node)))
-        chosen.append((f"v{index}", aggregate))
+        where = draw(predicates(node)) if draw(st.integers(0, 3)) == 0 else None
+        if draw(st.integers(0, 5)) == 0:
+            chosen.append((f"v{index}", Aggregate("count", where=where)))
+            continue
+        text = "k" in node.schema and draw(st.integers(0, 2)) == 0
+        function = draw(st.sampled_from(_OF_TEXT if text else _OF_NUMBERS))
+        param: float | int | None = None
+        if function.startswith("percentile"):
+            param = draw(st.sampled_from([0.0, 0.25, 0.5, 1.0]))
+        elif function == "top_k":
+            param = draw(st.integers(1, 3))
+        argument = col("k") if text else draw(numbers(node))
+        chosen.append((f"v{index}", Aggregate(function, argument, where, param)))
     return tuple(chosen)
 
 
@@ -107,12 +119,13 @@ def _exact(node: Node) -> Node:
 
 @st.composite
 def aggregated(draw: st.DrawFn, node: Node) -> WindowAggregate:
-    choices = [(), *((key,) for key in ("k", "x", "v0") if key in node.schema)]
+    plain = [name for name, kind in node.schema if element_type(kind) is None]
+    choices = [(), *((key,) for key in ("k", "x", "v0") if key in plain)]
     if "k" in node.schema and "x" in node.schema:
         choices.append(("k", "x"))
     keys = draw(st.sampled_from(choices))
     named = tuple((f"w{name[1:]}" if name in keys else name, a) for name, a in draw(aggregates(node)))
-    return WindowAggregate(node, keys, draw(windows()), named)
+    return WindowAggregate(node, keys, named, draw(windows()))
 
 
 @st.composite

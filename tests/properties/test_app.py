@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.properties.drive import play, tasks
 from tests.properties.strategies import Script, inputs, plans, scripts
 from waterclock.expr.nodes import col
-from waterclock.plan.nodes import Aggregate, Filter, Node, WindowAggregate
+from waterclock.plan import Aggregate, Filter, Node, WindowAggregate
 from waterclock.plan.window import Window
 from waterclock.reference import bag_difference, evaluate, final
 from waterclock.time import FOREVER
@@ -111,7 +111,7 @@ LATER = (40, 41, {"t": 40, "e": 41, "k": "b", "x": 2, "y": None})
 def test_windows_of_open_events_end_alike_however_epochs_are_cut(run_before_the_end: bool) -> None:
     """The later event is filtered out, but its time still bounds the windows of the open one."""
     kept = Filter(inputs(points=False)[0], col("x") == 1)
-    plan = WindowAggregate(kept, (), Window(10, 10), (("n", Aggregate("count")),))
+    plan = WindowAggregate(kept, (), (("n", Aggregate("count")),), Window(10, 10))
     middle = [("run", None)] if run_before_the_end else []
     steps = [("push", ("s0", [OPEN, LATER])), *middle, ("end", "s0"), ("end", "s1"), ("run", None)]
     found = play(plan, Script(0, steps)).runs[-1].events
@@ -120,7 +120,7 @@ def test_windows_of_open_events_end_alike_however_epochs_are_cut(run_before_the_
 
 def test_an_event_between_windows_still_tells_time() -> None:
     """It is in no window, but the windows of the open event go up to it."""
-    plan = WindowAggregate(inputs(points=False)[0], (), Window(2, 5), (("n", Aggregate("count")),))
+    plan = WindowAggregate(inputs(points=False)[0], (), (("n", Aggregate("count")),), Window(2, 5))
     between = (13, 14, {"t": 13, "e": 14, "k": "b", "x": 2, "y": None})
     steps = [("push", ("s0", [OPEN, between])), ("end", "s0"), ("end", "s1"), ("run", None)]
     found = play(plan, Script(100, steps)).runs[-1].events

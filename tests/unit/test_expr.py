@@ -43,8 +43,9 @@ def check(expr: Expr, schema: Schema, rows: list[dict[str, Any]]) -> None:
 
 
 def arities(function: str) -> list[int]:
-    one = ("negate", "abs", "not", "is_null", "lower", "upper", "trim", "length")
-    return [1] if function in one else [3] if function == "case" else [2]
+    one = ("negate", "abs", "not", "is_null", "lower", "upper", "trim", "length", "unix_micros")
+    three = ("case", "floor_to", "ceil_to")
+    return [1] if function in one else [3] if function in three else [2]
 
 
 COMBINATIONS = [

@@ -108,3 +108,14 @@ def test_keys_spread() -> None:
     keys = hash_rows(pl.DataFrame({"k": range(7000)}), ["k"])
     counts = np.histogram(keys.astype(np.float64), bins=7, range=(0, float(SPACE)))[0]
     assert counts.min() > 800
+
+
+def test_lists() -> None:
+    lists = [["a", "b"], ["b", "a"], ["a"], [], [None], [None, None], None, ["a", "b"]]
+    found = hashes(lists, pl.List(pl.String))
+    assert found[0] == found[-1]
+    assert len(set(found)) == len(lists) - 1
+    assert found[6] == NULL
+    assert found[3:] == hashes(lists[3:], pl.List(pl.String))
+    assert hashes([[1, 2]], pl.List(pl.Int64)) == [0xA15A6AD05E19415F]
+    assert hashes([[[1], [2]]], pl.List(pl.List(pl.Int64))) != hashes([[[1, 2]]], pl.List(pl.List(pl.Int64)))

@@ -62,11 +62,11 @@ def test_the_cache_forgets_the_least_recently_used(tmp_path: Path) -> None:
     cache = RunCache(limit=2 * blobs[0].length)
     runs = [Run("op", "panes", blob, 2, 1, 2, 0, 10, 0) for blob in blobs]
     for one in runs:
-        assert cache.frames(tmp_path, [one], (0, SPACE))[0].equals(frame)
+        assert cache.get(tmp_path, one.blob).frame.equals(frame)
     (tmp_path / blobs[0].path).unlink()
-    assert cache.frames(tmp_path, runs[1:], (0, SPACE))[1].equals(frame), "still cached"
+    assert cache.get(tmp_path, blobs[2]).frame.equals(frame), "still cached"
     with pytest.raises(Exception, match="missing"):
-        cache.frames(tmp_path, runs[:1], (0, SPACE))
+        cache.get(tmp_path, blobs[0])
 
 
 def test_state_holds_panes_not_events_and_goes_with_time(make_app: Callable[..., wc.App], tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 import waterclock as wc
 from waterclock.catalog import Catalog
 from waterclock.expr.nodes import Expr, as_expr, call, col, lit
-from waterclock.plan.nodes import Aggregate, Filter, Input, Node, Project, Union, WindowAggregate
+from waterclock.plan import Aggregate, Filter, Input, Node, Project, Union, WindowAggregate
 from waterclock.plan.window import Window
 from waterclock.reference import Event, bag_difference, final
 from waterclock.runtime.log import StreamReader
@@ -75,7 +75,7 @@ def plan_of(case: dict[str, Any]) -> Node:
         for name, (function, *fields) in params["aggs"].items()
     )
     window = Window(params["width"], params["hop"], params.get("offset", 0), params["output"])
-    return WindowAggregate(sources[0], tuple(params.get("keys", ())), window, aggregates)
+    return WindowAggregate(sources[0], tuple(params.get("keys", ())), aggregates, window)
 
 
 def with_times(events: list[Event]) -> list[Event]:

@@ -61,11 +61,11 @@ class Snapshot:
     ctis: dict[str, int] = field(default_factory=dict)
     """Of the input streams."""
     node_ctis: dict[str, int] = field(default_factory=dict)
-    """The CTI that each stateful node has seen."""
+    """The CTI that each stateful node has seen, by node and port."""
     tops: dict[str, int] = field(default_factory=dict)
     """The greatest finite time that each stateful node has seen."""
     lows: dict[str, int] = field(default_factory=dict)
-    """State of each node that ends at or before this is not needed."""
+    """By node and table: state that ends at or before this is not needed."""
     cti: int = BEGINNING
     output_end: int = 0
     output_rows: int = 0
@@ -170,12 +170,12 @@ class Epochs:
             self._db.execute("UPDATE vertices SET epoch = ? WHERE name = ?", epoch, vertex)
             for run in commit.merged:
                 self._db.execute("UPDATE runs SET removed = ? WHERE id = ?", epoch, run)
-            for operator, low in commit.snapshot.lows.items():
+            for table, low in commit.snapshot.lows.items():
                 # A run whose rows are all past the CTI goes as a whole.
                 self._db.execute(
                     """UPDATE runs SET removed = ?
-                       WHERE vertex = ? AND operator = ? AND removed IS NULL AND greatest_ve <= ?""",
-                    epoch, vertex, operator, low,
+                       WHERE vertex = ? AND operator = ? AND kind = ? AND removed IS NULL AND greatest_ve <= ?""",
+                    epoch, vertex, *table.split(":"), low,
                 )  # fmt: skip
             self.add_runs(vertex, epoch, commit.added)
         return True

@@ -190,11 +190,14 @@ class Streams:
         return int(first)
 
     def drop_time_marks(self, name: str, seq: int) -> None:
-        """Segments without rows that every reader has passed, except the newest."""
+        """Segments without rows that every reader has passed, except the newest, and those that another one follows."""
         self._db.execute(
-            """DELETE FROM segments WHERE stream = ? AND rows = 0 AND first < ?
-               AND id < (SELECT max(id) FROM segments WHERE stream = ?)""",
-            name, seq, name,
+            """DELETE FROM segments WHERE stream = ? AND rows = 0 AND (
+                 (first < ? AND id < (SELECT max(id) FROM segments WHERE stream = ?))
+                 OR EXISTS (SELECT 1 FROM segments AS later WHERE later.stream = segments.stream
+                            AND later.first = segments.first AND later.id > segments.id
+                            AND later.rows = 0 AND later.cti < ?))""",
+            name, seq, name, FOREVER,
         )  # fmt: skip
 
     def paths(self) -> Iterable[str]:

@@ -64,7 +64,7 @@ def status(store: str, as_json: bool) -> None:
 def streams(store: str, as_json: bool) -> None:
     """Show the streams of a store.
 
-    Columns, rows, sequence numbers, time (CTI), late and bad rows, size.
+    Columns, rows, sequence numbers, time (CTI), late, bad and quarantined rows, size.
 
     \b
     waterclock streams --store ./store
@@ -76,10 +76,11 @@ def streams(store: str, as_json: bool) -> None:
     elif not found:
         click.echo("There are no streams in this store yet.")
     else:
-        head = ["stream", "rows", "first", "next", "durable", "CTI", "late", "bad", "on disk", "columns"]
+        head = ["stream", "rows", "first", "next", "durable", "CTI", "late", "bad", "set aside", "on disk", "columns"]
         rows = [
             [s["name"], s["rows"], s["first"], s["next"], s["durable"], _time(s["cti"]), s["late"], s["bad"],
-             show.size(s["bytes"]), ", ".join(f"{name} {kind}" for name, kind in s["columns"].items())]
+             s["quarantined"], show.size(s["bytes"]),
+             ", ".join(f"{name} {kind}" for name, kind in s["columns"].items())]
             for s in found
         ]  # fmt: skip
         click.echo(show.table(head, rows))
@@ -158,6 +159,7 @@ def _stream(catalog: Catalog, row: StreamRow) -> dict[str, Any]:
         "ended": row.ended,
         "late": counted("late"),
         "bad": counted("bad"),
+        "quarantined": counted("quarantined"),
         "counters": row.counters,
         "bytes": sum(file.stat().st_size for file in folder.glob("*") if file.is_file()),
     }

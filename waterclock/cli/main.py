@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from waterclock import __version__
+from waterclock.cli.conformance import conformance
 from waterclock.cli.doctor import doctor
 from waterclock.cli.look import status, streams, tail
 from waterclock.cli.run import run
@@ -47,7 +48,7 @@ def main(traceback: bool) -> None:
     """
 
 
-for command in (run, status, streams, tail, doctor):
+for command in (run, status, streams, tail, doctor, conformance):
     main.add_command(command)
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from waterclock.connect.formats import Block, arrow, csv, jsonl, parquet
 from waterclock.connect.rows import check_names, conform
 from waterclock.errors import ConfigError, DataError
 from waterclock.streams import Declaration, Rejected
-from waterclock.streams.border import LIMIT
+from waterclock.streams.border import LIMIT, extent_fits
 
 BLOCK = 32 << 20
 LOOK_EVERY = 0.05
@@ -186,10 +186,7 @@ class FileReader:
             return None
         name = self._queue[-1]
         path = self._directory.root / name
-        form = self.source.format or SUFFIXES.get(path.suffix.lower())
-        if form is None:
-            reason = f"its format does not follow from {path.suffix!r}; name it: files(..., format='jsonl')"
-            raise DataError("DATA.UNREADABLE", path=path, reason=reason)
+        form = _format(path, self.source.format)
         try:
             if form in TEXT:
                 chunk, after = self._text(name, path, TEXT[form])
@@ -197,8 +194,7 @@ class FileReader:
                 after = self.position.past(name)
                 chunk = self._columnar(name, path, form, cti, now)
         except (OSError, pl.exceptions.PolarsError, pa.ArrowException) as error:
-            reason = getattr(error, "strerror", None) or str(error).split("\n")[0].rstrip(".")
-            raise DataError("DATA.UNREADABLE", path=path, reason=reason) from error
+            raise _unreadable(path, error) from error
         if after.offset is None:
             self._queue.pop()
         self.position = after
@@ -283,10 +279,37 @@ class FileReader:
         if extent is None:
             return None
         rows, least, greatest = extent[0], extent[1] * d.ticks(d.time), extent[2] * d.ticks(d.time)
-        horizon = LIMIT if d.max_ahead is None else min(LIMIT, now + d.max_ahead)
-        if least < cti or least <= -LIMIT or greatest > horizon or greatest + d.duration > LIMIT:
+        if least <= -LIMIT or greatest + d.duration > LIMIT or not extent_fits(d, least, greatest, cti, now):
             return None
         return External(str(path), form, rows, least, greatest)
+
+
+def read_file(path: Path, declaration: Declaration) -> tuple[pl.DataFrame, list[Rejected]]:
+    """All rows of one file."""
+    form = _format(path, None)
+    try:
+        if form in COLUMNAR:
+            return conform(COLUMNAR[form].read(path), declaration, path.name)
+        with path.open("rb") as file:
+            header = _without_mark(file.readline()) if TEXT[form].header else b""
+            data = file.read()
+        first = 2 if TEXT[form].header else 1
+        return TEXT[form].parse(Block(_without_mark(data), path.name, path, first, header), declaration)
+    except (OSError, pl.exceptions.PolarsError, pa.ArrowException) as error:
+        raise _unreadable(path, error) from error
+
+
+def _format(path: Path, given: str | None) -> str:
+    form = given or SUFFIXES.get(path.suffix.lower())
+    if form is None:
+        reason = f"its format does not follow from {path.suffix!r}; name it: files(..., format='jsonl')"
+        raise DataError("DATA.UNREADABLE", path=path, reason=reason)
+    return form
+
+
+def _unreadable(path: Path, error: Exception) -> DataError:
+    reason = getattr(error, "strerror", None) or str(error).split("\n")[0].rstrip(".")
+    return DataError("DATA.UNREADABLE", path=path, reason=reason)
 
 
 def _digest(names: set[str] | list[str]) -> int:

@@ -88,6 +88,19 @@ def _case(*args: pl.Expr) -> pl.Expr:
     return result
 
 
+def _array(types: list[str]) -> str | None:
+    kind = common(types)
+    return f"array<{'string' if kind == 'null' else kind}>" if kind and types else None
+
+
+def _floor_to(a: pl.Expr, step: pl.Expr, offset: pl.Expr) -> pl.Expr:
+    return pl.when(step > 0).then(a - (a - offset) % step)  # Polars' % is never negative for a positive step
+
+
+def _ceil_to(a: pl.Expr, step: pl.Expr, offset: pl.Expr) -> pl.Expr:
+    return pl.when(step > 0).then(a + (offset - a) % step)
+
+
 def _bool(a: pl.Expr) -> pl.Expr:
     return a.cast(pl.Boolean)  # only a bare null is not one already
 
@@ -134,6 +147,11 @@ FUNCTIONS: dict[str, Function] = {
     "is_in": Function("is_in", "values of one type", _compare, lambda a, *b: pl.any_horizontal(pl.lit(False), *(a == x for x in b))),
     "coalesce": Function("coalesce", "values of one type", common, lambda *a: pl.coalesce(*a)),
     "case": Function("when", "conditions and values of one type", _conditional, _case),
+    "unix_micros": Function("unix_micros", "a timestamp", _only("bigint", "timestamp"), lambda a: a.to_physical()),
+    "floor_to": Function("floor_to", "integers", _only("bigint", *INTEGERS), lambda a, *b: _floor_to(*(x.cast(pl.Int64) for x in (a, *b)))),
+    "ceil_to": Function("ceil_to", "integers", _only("bigint", *INTEGERS), lambda a, *b: _ceil_to(*(x.cast(pl.Int64) for x in (a, *b)))),
+    "array": Function("array", "values of one type", _array, lambda *a: pl.concat_list(*a)),
+    "split": Function("split", "strings", _only("array<string>", "string"), lambda a, b: _text(a).str.split(_text(b))),
     "lower": Function("lower", "a string", _only("string", "string"), lambda a: _text(a).str.to_lowercase()),
     "upper": Function("upper", "a string", _only("string", "string"), lambda a: _text(a).str.to_uppercase()),
     "trim": Function("trim", "a string", _only("string", "string"), lambda a: _text(a).str.strip_chars(" ")),

@@ -106,6 +106,18 @@ class Expr:
     def cast(self, to: object) -> Expr:
         return Cast(self, type_name(to))
 
+    def unix_micros(self) -> Expr:
+        """A timestamp as microseconds since 1970."""
+        return call("unix_micros", self)
+
+    def floor_to(self, step: int, offset: int = 0) -> Expr:
+        """An integer down to the grid ``offset + n * step``."""
+        return call("floor_to", self, step, offset)
+
+    def ceil_to(self, step: int, offset: int = 0) -> Expr:
+        """An integer up to the grid ``offset + n * step``."""
+        return call("ceil_to", self, step, offset)
+
     def lower(self) -> Expr:
         return call("lower", self)
 
@@ -140,6 +152,34 @@ class Column(Expr):
 
     def __repr__(self) -> str:
         return self.name
+
+
+@dataclass(frozen=True, eq=False)
+class Start(Expr):
+    """When the event starts."""
+
+    def type_in(self, schema: Schema) -> str:
+        return "timestamp"
+
+    def columns(self) -> set[str]:
+        return set()
+
+    def __repr__(self) -> str:
+        return "start()"
+
+
+@dataclass(frozen=True, eq=False)
+class End(Expr):
+    """When the event ends; null if it never does."""
+
+    def type_in(self, schema: Schema) -> str:
+        return "timestamp"
+
+    def columns(self) -> set[str]:
+        return set()
+
+    def __repr__(self) -> str:
+        return "end()"
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,6 +288,33 @@ def call(function: str, *args: object) -> Expr:
 
 def when(condition: Expr, value: object) -> When:
     return When(condition, value)
+
+
+def start() -> Start:
+    """When the event starts, as a timestamp."""
+    return Start()
+
+
+def end() -> End:
+    """When the event ends, as a timestamp; null if it never does."""
+    return End()
+
+
+def array(*values: object) -> Expr:
+    """Values of one type as an array."""
+    return call("array", *values)
+
+
+def split(text: object, separator: str) -> Expr:
+    """The parts of a text between separators, as an array."""
+    return call("split", as_expr(text), separator)
+
+
+def uses_time(expr: Expr) -> bool:
+    """Whether an expression reads the lifetime of the event."""
+    if isinstance(expr, Call):
+        return any(uses_time(arg) for arg in expr.args)
+    return uses_time(expr.arg) if isinstance(expr, Cast) else isinstance(expr, Start | End)
 
 
 def coalesce(*values: object) -> Expr:

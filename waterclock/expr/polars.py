@@ -5,14 +5,19 @@ from __future__ import annotations
 import polars as pl
 
 from waterclock.expr.functions import FUNCTIONS
-from waterclock.expr.nodes import Call, Cast, Column, Expr, Literal
-from waterclock.schema import NUMBERS, TYPES, Schema
+from waterclock.expr.nodes import Call, Cast, Column, End, Expr, Literal, Start
+from waterclock.schema import NUMBERS, TYPES, VE, VS, Schema
+from waterclock.time import FOREVER
 
 
 def to_polars(expr: Expr, schema: Schema) -> pl.Expr:
     """The Polars form of ``expr`` over ``schema``; it and its parts are of exactly the types that ``type_in`` says."""
     if isinstance(expr, Column):
         return pl.col(expr.name)
+    if isinstance(expr, Start):
+        return pl.col(VS).cast(TYPES["timestamp"])
+    if isinstance(expr, End):
+        return pl.when(pl.col(VE) < FOREVER).then(pl.col(VE)).cast(TYPES["timestamp"])
     if isinstance(expr, Literal):
         return pl.lit(expr.value, dtype=TYPES.get(expr.type))
     if isinstance(expr, Cast):

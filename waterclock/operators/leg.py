@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import polars as pl
 
-from waterclock.operators import filter as filter_
-from waterclock.operators import project
+from waterclock.operators.registry import apply, cti_behind
 from waterclock.optimizer.cut import Leg
-from waterclock.plan.nodes import Filter, Node, Project
 from waterclock.schema import VE, VS
 
 
 def run(leg: Leg, frame: pl.LazyFrame) -> pl.LazyFrame:
     for node in leg.operators:
-        frame = _apply(node, frame)
-    return frame.select(VS, VE, *_last(leg).schema.names)
+        frame = apply(node, frame)
+    last = leg.operators[-1] if leg.operators else leg.source
+    return frame.select(VS, VE, *last.schema.names)
 
 
-def _apply(node: Node, frame: pl.LazyFrame) -> pl.LazyFrame:
-    if isinstance(node, Filter):
-        return filter_.apply(node, frame)
-    assert isinstance(node, Project)
-    return project.apply(node, frame)
-
-
-def _last(leg: Leg) -> Node:
-    return leg.operators[-1] if leg.operators else leg.source
+def cti(leg: Leg, origin: int) -> int:
+    """The time behind the leg when its origin is at ``origin``."""
+    for node in leg.operators:
+        origin = cti_behind(node, origin)
+    return origin

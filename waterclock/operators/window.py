@@ -1,187 +1,151 @@
 """Aggregates over tumbling and hopping windows, membership by overlap (vs < window end and ve > window start).
 
-Windows start and end only at pane borders, so an event inside one pane is folded into that pane's partial
-result and forgotten. Only events that span panes are kept as rows. Both are read again when windows close.
+Windows start and end only at pane borders, so lifetimes are rounded to panes and events of equal lifetime are folded
+into one partial result. Those that overlap a window are merged when it closes.
 
     result may be emitted   window end <= c
     output CTI              window.output_cti(c)
     state dropped           what ends before the earliest open window starts
+
+With ``early`` a window is due that much sooner. A window is given as revision 0 when it is due, or later when its first
+event arrives, and again whenever events arrive until it is final; how often is kept per key and window until then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-
+import numpy as np
 import polars as pl
 
-from waterclock.expr import to_polars
-from waterclock.hashing import hash_rows
-from waterclock.operators.aggregates import AGGREGATES
-from waterclock.plan.nodes import Aggregate, WindowAggregate
-from waterclock.schema import HASH, TYPES, VE, VS, bounds
+from waterclock.operators.aggregates import Aggregates
+from waterclock.operators.base import Operator, Spec, Stepped, Turn, hashed, hashes_of, together
+from waterclock.operators.groups import identify
+from waterclock.operators.ranges import over_ranges
+from waterclock.plan.aggregate import WindowAggregate
+from waterclock.schema import HASH, VE, VS, bounds
+from waterclock.state.table import spread
 from waterclock.time import BEGINNING, FOREVER
 
 PANES = "panes"
-SPANS = "spans"
-_PANE = "_vs"  # panes carry their start as _vs and their end as _ve, so that every run has the same time columns
-_WINDOW = "_n"
-
-Load = Callable[[str], Sequence[pl.DataFrame]]
-"""Gives the saved frames of a state table, restricted to the hash range of this task."""
-
-
-@dataclass(frozen=True)
-class Stepped:
-    output: pl.DataFrame
-    added: dict[str, pl.DataFrame]
-    """New rows per state table, sorted by (hash, start)."""
-    cti: int
-    low: int
-    """State that ends at or before this is not needed any more."""
+REVISIONS = "revisions"
+_FROM, _TO = "_p", "_q"
+_WINDOW, _BEHIND = "_n", "_m"
+_LATE = 2**62
+"""Ends behind this are not rounded, so that they do not run over."""
+_OFTEN, _MANY = 16, 5_000_000
+"""From so many windows per row, or so many copies of rows, it is better not to make a copy for each window."""
 
 
-class WindowOperator:
-    tables = (PANES, SPANS)
-
+class WindowOperator(Operator):
     def __init__(self, node: WindowAggregate) -> None:
+        super().__init__(node)
+        self.tables = (Spec(PANES), Spec(REVISIONS)) if node.early else (Spec(PANES),)
         self.node = node
         self.window = node.window
         self.keys = list(node.keys)
-        self._algebras = [AGGREGATES[aggregate.function] for _, aggregate in node.aggregates]
-        self._parts = [[f"_{index}{part}" for part in algebra.parts] for index, algebra in enumerate(self._algebras)]
+        self.aggregates = Aggregates(node.aggregates, node.input.schema)
 
     # -- in front of the exchange ------------------------------------------------------------------------
 
-    def prepare(self, frame: pl.LazyFrame) -> dict[str, pl.DataFrame]:
-        """Rows of the input as partial results and spanning rows, hashed and sorted for the exchange."""
-        rows = frame.select(VS, VE, *self.keys, *(self._value(i, a) for i, (_, a) in enumerate(self.node.aggregates)))
+    def prepare(self, port: int, rows: pl.LazyFrame) -> dict[str, pl.DataFrame]:
+        """Rows of the input as partial results, hashed and sorted for the exchange."""
+        taken = rows.select(VS, VE, *self.keys, *self.aggregates.values())
+        start, end = self._floor(pl.col(VS)), pl.col(_FROM) + self.window.pane
         if self.node.input.points:
-            return {PANES: self._sorted(self._accumulate(rows).collect())}
-        collected = rows.collect()
-        inside = self._pane_of(pl.col(VS)) == self._pane_of(pl.col(VE) - 1)
-        panes = self._accumulate(collected.lazy().filter(inside)).collect()
-        return {PANES: self._sorted(panes), SPANS: self._sorted(collected.filter(~inside))}
+            folded = self.aggregates.accumulated(taken.with_columns(start.alias(_FROM)), [*self.keys, _FROM])
+            folded = folded.with_columns(end.alias(_TO))
+        else:
+            rounded = self._floor(pl.col(VE) - 1) + self.window.pane
+            behind = pl.when(pl.col(VE) < _LATE).then(rounded).otherwise(pl.col(VE))
+            taken = taken.with_columns(start.alias(_FROM), behind.alias(_TO))
+            folded = self.aggregates.accumulated(taken, [*self.keys, _FROM, _TO])
+        return {PANES: hashed(folded.rename({_FROM: VS, _TO: VE}), self.keys)}
 
-    def _value(self, index: int, aggregate: Aggregate) -> pl.Expr:
-        if aggregate.arg is None:
-            return pl.lit(1, dtype=pl.Int8).alias(f"_a{index}")
-        kind = TYPES.get(aggregate.arg.type_in(self.node.input.schema), pl.Boolean())  # a bare null can be counted
-        wide = pl.Int64() if kind.is_integer() and aggregate.function in ("sum", "avg") else kind
-        wide = pl.Float64() if kind.is_float() and aggregate.function in ("sum", "avg") else wide
-        return to_polars(aggregate.arg, self.node.input.schema).cast(wide).alias(f"_a{index}")
-
-    def _pane_of(self, time: pl.Expr) -> pl.Expr:
+    def _floor(self, time: pl.Expr) -> pl.Expr:
         return time - (time - self.window.offset) % self.window.pane
-
-    def _accumulate(self, rows: pl.LazyFrame) -> pl.LazyFrame:
-        window = self.window
-        panes = rows.with_columns(self._pane_of(pl.col(VS)).alias(_PANE))
-        folded = panes.group_by(*self.keys, _PANE).agg(*self._fold("accumulate"))
-        return folded.with_columns((pl.col(_PANE) + window.pane).alias(VE))
-
-    def _fold(self, how: str) -> list[pl.Expr]:
-        folded: list[pl.Expr] = []
-        for index, (algebra, parts) in enumerate(zip(self._algebras, self._parts, strict=True)):
-            if how == "accumulate":
-                exprs = algebra.accumulate(pl.col(f"_a{index}"))
-            else:
-                exprs = algebra.merge(*(pl.col(part) for part in parts))
-            folded += [expr.alias(part) for expr, part in zip(exprs, parts, strict=True)]
-        return folded
-
-    def _sorted(self, frame: pl.DataFrame) -> pl.DataFrame:
-        hashed = frame.with_columns(pl.Series(HASH, hash_rows(frame, self.keys), dtype=pl.UInt64))
-        return hashed.sort(HASH, VS, VE, *self.keys)
 
     # -- behind the exchange -----------------------------------------------------------------------------
 
-    def merge(self, table: str, frames: Sequence[pl.DataFrame], low: int) -> pl.DataFrame:
-        """Several runs as one, without what is no longer needed."""
-        joined = pl.concat(frames).lazy().filter(pl.col(VE) > low)
-        if table == PANES:
-            joined = joined.group_by(HASH, *self.keys, VS, VE).agg(*self._fold("merge"))
-        return joined.sort(HASH, VS, VE, *self.keys).select(frames[0].columns).collect()
+    def fold(self, table: str, rows: pl.DataFrame) -> pl.DataFrame:
+        by = [HASH, *self.keys, VS, VE]
+        if table == REVISIONS:
+            return rows.group_by(by).agg(pl.col("revision").sum()).select(rows.columns)
+        return self.aggregates.merged(rows, by).select(rows.columns)
 
-    def step(self, load: Load, arrived: dict[str, pl.DataFrame], old: int, new: int, top: int) -> Stepped:
-        """Takes what arrived since CTI ``old`` and emits the windows that close up to CTI ``new``.
-
-        ``top`` is the greatest finite time seen so far: it bounds the windows of open-ended events when the
-        stream ends.
-        """
+    def step(self, turn: Turn) -> Stepped:
+        """Takes what arrived since the old CTI and emits the windows that close up to the new one."""
+        arrived, (old,), (new,) = turn.arrived.get(PANES), turn.old, turn.new
         window = self.window
-        for frame in arrived.values():
-            assert not frame.height or bounds(frame, VE)[0] > old, "an event arrived behind the CTI"
+        assert arrived is None or bounds(arrived, VE)[0] > old, "an event arrived behind the CTI"
         first = None if old == BEGINNING else window.last_closed(old) + 1
-        if new == BEGINNING:
-            last = None
-        elif new == FOREVER:
-            last = -((window.offset - top) // window.hop) - 1
+        last = self._last(new, turn.top)
+        low = FOREVER if new == FOREVER else BEGINNING if last is None else window.start(last + 1)
+        added: dict[str, pl.DataFrame] = {}
+        lows = {PANES: low}
+        if self.node.early:
+            output, revisions = self._revise(turn, first)
+            lows[REVISIONS] = new
+            if revisions is not None and new < FOREVER:
+                added[REVISIONS] = revisions
+        elif last is None or (first is not None and first > last):
+            output = self.nothing
         else:
-            last = window.last_closed(new)
-        low = BEGINNING if last is None else window.start(last + 1)
-        if new == FOREVER:
-            low = FOREVER
-        closing = last is not None and (first is None or first <= last)
-        output = self._close(load, arrived, first, last) if closing and last is not None else self._nothing
-        kept = {table: frame.filter(pl.col(VE) > low) for table, frame in arrived.items() if frame.height}
-        if new == FOREVER:
-            kept = {}
-        added = {table: frame for table, frame in kept.items() if frame.height}
-        return Stepped(output, added, window.output_cti(new), low)
+            output = self._closed(turn, first, last)
+        if arrived is not None and new < FOREVER:
+            kept = arrived.filter(pl.col(VE) > low)
+            if kept.height:
+                added[PANES] = kept
+        return Stepped(output, window.output_cti(new), added, lows=lows)
 
-    @cached_property
-    def _nothing(self) -> pl.DataFrame:
-        return pl.DataFrame(schema={HASH: pl.UInt64(), **self.node.schema.frame_schema()})
+    def _last(self, cti: int, top: int) -> int | None:
+        """The number of the last window that is final; at the end the last that starts before the greatest time."""
+        if cti == BEGINNING:
+            return None
+        if cti == FOREVER:
+            return -((self.window.offset - top) // self.window.hop) - 1
+        return self.window.last_closed(cti)
 
-    def _close(self, load: Load, arrived: dict[str, pl.DataFrame], first: int | None, last: int) -> pl.DataFrame:
+    def _closed(self, turn: Turn, first: int | None, last: int) -> pl.DataFrame:
+        rows = together(turn.state[PANES].all(), turn.arrived.get(PANES))
+        if rows is not None and self.window.size > self.window.hop:
+            rows = self.aggregates.merged(self._between(rows, first, last), [HASH, *self.keys, VS, VE])
+        found = self._numbered(rows, first, last)
+        if found is None:
+            return self.nothing
+        copies = _copies(found)
+        if copies > 2 * found.height and copies > min(_OFTEN * found.height, _MANY):
+            return self._stamped(self._over_ranges(found))
+        groups = self.aggregates.merged(_in_each(found.drop(VS, VE)), [HASH, *self.keys, _WINDOW])
+        return self._stamped(self.aggregates.results(groups, HASH, *self.keys, _WINDOW))
+
+    def _over_ranges(self, found: pl.DataFrame) -> pl.DataFrame:
+        """Where rows are in many windows, they are not copied into each."""
+        slots = Slots(identify(found, self.keys), found[_WINDOW].to_numpy(), found[_BEHIND].to_numpy())
+        values = over_ranges(self.aggregates, len(slots), *slots.ranges, found.select(self.aggregates.parts))
+        named = found.select(HASH, *self.keys)[slots.rows].with_columns(pl.Series(_WINDOW, slots.numbers))
+        return pl.concat([named, values], how="horizontal")
+
+    def _between(self, rows: pl.DataFrame, first: int | None, last: int) -> pl.LazyFrame:
+        """The rows that overlap some time of the windows ``first..last``."""
+        found = rows.lazy().filter(pl.col(VS) < self.window.start(last) + self.window.size)
+        return found if first is None else found.filter(pl.col(VE) > self.window.start(first))
+
+    def _numbered(self, rows: pl.DataFrame | None, first: int | None, last: int) -> pl.DataFrame | None:
+        """Rows with the range of window numbers in ``first..last`` that they overlap; None where there are none."""
+        if rows is None:
+            return None
         window = self.window
-        end = window.start(last) + window.size
-        begin = None if first is None else window.start(first)
-
-        def wanted(table: str) -> pl.LazyFrame | None:
-            frames = [*load(table), *([arrived[table]] if table in arrived else [])]
-            frames = [frame for frame in frames if frame.height]
-            if not frames:
-                return None
-            rows = pl.concat(frames).lazy().filter(pl.col(VS) < end)
-            return rows if begin is None else rows.filter(pl.col(VE) > begin)
-
-        parts: list[pl.LazyFrame] = []
-        panes = wanted(PANES)
-        if panes is not None:
-            merged = panes.group_by(HASH, *self.keys, VS, VE).agg(*self._fold("merge"))
-            single = window.size == window.hop  # then a pane is a window
-            parts.append(self._in_windows(merged, first, last, single).drop(VS, VE))
-        spans = wanted(SPANS)
-        if spans is not None:
-            placed = self._in_windows(spans, first, last, single=False)
-            parts.append(placed.group_by(HASH, *self.keys, _WINDOW).agg(*self._fold("accumulate")))
-        if not parts:
-            return self._nothing
-        columns = [HASH, *self.keys, _WINDOW, *(part for names in self._parts for part in names)]
-        every = pl.concat([part.select(columns) for part in parts])
-        groups = every.group_by(HASH, *self.keys, _WINDOW).agg(*self._fold("merge"))
-        return self._results(groups).collect()
-
-    def _in_windows(self, rows: pl.LazyFrame, first: int | None, last: int, single: bool) -> pl.LazyFrame:
-        """Each row once for every window number in ``first..last`` that it overlaps."""
-        window = self.window
-        # n_min = floor((vs - o - w) / h) + 1 ; n_max = ceil((ve - o) / h) - 1, with an open end cut first.
+        # n_min = floor((vs - o - w) / h) + 1 ; n_max = ceil((ve - o) / h) - 1, with a late end cut first.
         end = pl.min_horizontal(pl.col(VE), pl.lit(window.start(last + 1), dtype=pl.Int64))
         lowest = (pl.col(VS) - window.offset - window.size) // window.hop + 1
-        highest = -((window.offset - end) // window.hop) - 1
+        behind = -((window.offset - end) // window.hop)
         if first is not None:
             lowest = pl.max_horizontal(lowest, pl.lit(first, dtype=pl.Int64))
-        highest = pl.min_horizontal(highest, pl.lit(last, dtype=pl.Int64))
-        numbered = rows.with_columns(lowest.alias(_WINDOW), (highest + 1).alias("_to"))
-        numbered = numbered.filter(pl.col(_WINDOW) < pl.col("_to"))
-        if single:
-            return numbered.drop("_to")
-        return numbered.with_columns(pl.int_ranges(_WINDOW, "_to").alias(_WINDOW)).explode(_WINDOW).drop("_to")
+        numbered = rows.lazy().with_columns(lowest.alias(_WINDOW), behind.alias(_BEHIND))
+        found = numbered.filter(pl.col(_WINDOW) < pl.col(_BEHIND)).collect()
+        return found if found.height else None
 
-    def _results(self, groups: pl.LazyFrame) -> pl.LazyFrame:
+    def _stamped(self, results: pl.DataFrame) -> pl.DataFrame:
+        """With the lifetime of the results, in a fixed order."""
         window = self.window
         start = pl.col(_WINDOW) * window.hop + window.offset
         end = start + window.size
@@ -190,9 +154,111 @@ class WindowOperator:
             "point_end": (end, end + 1),
             "hold": (end, end + window.hop),
         }[window.result]
-        values = [
-            algebra.result(*(pl.col(part) for part in parts)).cast(TYPES[self.node.schema.type_of(name)]).alias(name)
-            for (name, _), algebra, parts in zip(self.node.aggregates, self._algebras, self._parts, strict=True)
+        return results.with_columns(vs.alias(VS), ve.alias(VE)).sort(HASH, VS, *self.keys)
+
+    # -- revisions ---------------------------------------------------------------------------------------
+
+    def _revise(self, turn: Turn, first: int | None) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+        """The windows that are due and have changed, or were not given yet; and that they were given."""
+        (old,), (new,), top = turn.old, turn.new, turn.top
+        due, last = self._due(new, top)
+        if last is None or due is None:
+            return self.nothing, None
+        known, _ = self._due(old, top)
+        arrived = turn.arrived.get(PANES)
+        state = turn.state[PANES]
+        found: list[pl.DataFrame] = []
+        if known is not None and arrived is not None:
+            # Windows that were due before: only those of keys with arrivals can have changed.
+            found += self._candidates(state.of(hashes_of(arrived)), arrived, first, min(known, last))
+        later = known + 1 if known is not None else first
+        if later is None or later <= last:
+            found += self._candidates(state.all(), arrived, later, last)
+        if not found:
+            return self.nothing, None
+        # An open-ended event alone does not bring about windows that time has not reached.
+        rows = pl.concat(found).filter((pl.col(_WINDOW) <= due) | pl.col("_ends"))
+        named = [HASH, *self.keys, _WINDOW]
+        given = turn.state[REVISIONS].of(hashes_of(rows)) if rows.height else None
+        if given is not None:
+            number = (pl.col(VS) - self.window.offset) // self.window.hop
+            counts = given.with_columns(number.alias(_WINDOW)).group_by(named).agg(pl.col("revision").sum())
+            rows = rows.join(counts, on=named, how="left", nulls_equal=True)
+        else:
+            rows = rows.with_columns(pl.lit(None, dtype=pl.Int64).alias("revision"))
+        rows = rows.filter(pl.col("_new") | pl.col("revision").is_null()).with_columns(pl.col("revision").fill_null(0))
+        start = pl.col(_WINDOW) * self.window.hop + self.window.offset
+        lifetime = (start.alias(VS), (start + self.window.size).alias(VE))
+        revisions = rows.select(HASH, *self.keys, *lifetime, pl.lit(1, dtype=pl.Int64).alias("revision"))
+        revisions = revisions.filter(pl.col(VE) > new)
+        output = self._stamped(self.aggregates.results(rows, *named, "revision"))
+        return output, revisions if revisions.height else None
+
+    def _due(self, cti: int, top: int) -> tuple[int | None, int | None]:
+        """The last window that is due whatever it holds, and the last that is due if something in it ends."""
+        if cti in (BEGINNING, FOREVER):
+            last = self._last(cti, top)
+            return last, last
+        last = self.window.last_closed(min(cti + self.node.early, FOREVER - 1))
+        reached = -((self.window.offset - cti) // self.window.hop) - 1  # the last that starts before the CTI
+        return min(last, reached), last
+
+    def _candidates(
+        self, state: pl.DataFrame | None, arrived: pl.DataFrame | None, first: int | None, last: int
+    ) -> list[pl.DataFrame]:
+        """Partial results per key and window, whether something new is in it and whether something in it ends."""
+        marked = [
+            frame.with_columns(pl.lit(new).alias("_new"))
+            for frame, new in ((state, False), (arrived, True))
+            if frame is not None
         ]
-        result = groups.select(HASH, vs.alias(VS), ve.alias(VE), *self.keys, *values)
-        return result.sort(HASH, VS, *self.keys)
+        numbered = self._numbered(together(*marked), first, last)
+        if numbered is None:
+            return []
+        named = [HASH, *self.keys, _WINDOW]
+        each = _in_each(numbered)
+        marks = each.group_by(named).agg(pl.col("_new").any(), (pl.col(VE) < FOREVER).any().alias("_ends"))
+        groups = self.aggregates.merged(each, named)
+        return [
+            groups.join(marks, on=named, how="inner", nulls_equal=True).select(
+                *named, "_new", "_ends", *self.aggregates.parts
+            )
+        ]
+
+
+class Slots:
+    """The windows that exist, key after key, laid end to end."""
+
+    def __init__(self, group: np.ndarray, lo: np.ndarray, hi: np.ndarray) -> None:
+        base = int(lo.min())
+        span = int(hi.max()) - base + 1
+        start, end = group * span + (lo - base), group * span + (hi - base)
+        order = np.argsort(start, kind="stable")
+        reach = np.maximum.accumulate(end[order])
+        fresh = np.concatenate([[True], start[order][1:] >= reach[:-1]])
+        heads = np.flatnonzero(fresh)
+        begins, ends = start[order][heads], reach[np.append(heads[1:], len(reach)) - 1]
+        before = np.cumsum(ends - begins) - (ends - begins)
+        run = np.empty(len(order), dtype=np.int64)
+        run[order] = np.cumsum(fresh) - 1
+        shift = (before - begins)[run]
+        self.ranges = start + shift, end + shift
+        places = spread(begins, ends)
+        self.numbers: np.ndarray = places % span + base
+        """Of the windows."""
+        self.rows: np.ndarray = np.repeat(order[heads], ends - begins)
+        """For each window a row of its key."""
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+
+def _copies(rows: pl.DataFrame) -> int:
+    return int((rows[_BEHIND] - rows[_WINDOW]).sum())
+
+
+def _in_each(rows: pl.DataFrame) -> pl.DataFrame:
+    """Each row once for every window of its range."""
+    if int((rows[_BEHIND] - rows[_WINDOW]).max()) == 1:  # type: ignore[arg-type]
+        return rows
+    return rows.with_columns(pl.int_ranges(_WINDOW, _BEHIND).alias(_WINDOW)).drop(_BEHIND).explode(_WINDOW)

@@ -1,5 +1,6 @@
-"""From a plan to what runs: cutting into vertices, stages and legs."""
+"""From the plan a user wrote to the form that runs."""
 
-from waterclock.optimizer.cut import Leg, Stateful, VertexPlan, cut
+from waterclock.optimizer.bounds import check_bounds
+from waterclock.optimizer.cut import OUTPUT, Leg, Stateful, VertexPlan, cut
 
-__all__ = ["Leg", "Stateful", "VertexPlan", "cut"]
+__all__ = ["OUTPUT", "Leg", "Stateful", "VertexPlan", "check_bounds", "cut"]

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from waterclock.errors import ConfigError
-from waterclock.plan.nodes import Filter, Input, Node, Project, Union, WindowAggregate
+from waterclock.plan.nodes import Input, Node, Union
 
 OUTPUT = "output"
 
@@ -24,13 +24,15 @@ class Leg:
     """The stage whose tasks run this leg: 0 reads streams, k runs behind the stateful nodes of stage k."""
     source: Node
     operators: tuple[Node, ...]
+    port: int = 0
+    """Which input of its target it feeds."""
 
 
 @dataclass(frozen=True)
 class Stateful:
     id: str
     stage: int
-    node: WindowAggregate
+    node: Node
     legs: tuple[Leg, ...]
 
 
@@ -73,17 +75,17 @@ def cut(name: str, root: Node) -> VertexPlan:
     return plan
 
 
-def _legs(node: Node, above: tuple[Node, ...], nodes: dict[str, Stateful]) -> Iterator[Leg]:
-    if isinstance(node, Filter | Project):
-        yield from _legs(node.input, (node, *above), nodes)
+def _legs(node: Node, above: tuple[Node, ...], nodes: dict[str, Stateful], port: int = 0) -> Iterator[Leg]:
+    if isinstance(node, Input):
+        yield Leg(node.stream, 0, node, above, port)
     elif isinstance(node, Union):
         for branch in node.branches:
-            yield from _legs(branch, above, nodes)
-    elif isinstance(node, Input):
-        yield Leg(node.stream, 0, node, above)
+            yield from _legs(branch, above, nodes, port)
+    elif node.stateless:
+        (child,) = node.inputs
+        yield from _legs(child, (node, *above), nodes, port)
     else:
-        assert isinstance(node, WindowAggregate)
         if node.identity not in nodes:
-            inner = tuple(_legs(node.input, (), nodes))
+            inner = tuple(leg for number, child in enumerate(node.inputs) for leg in _legs(child, (), nodes, number))
             nodes[node.identity] = Stateful(node.identity, 1 + max(leg.stage for leg in inner), node, inner)
-        yield Leg(node.identity, nodes[node.identity].stage, node, above)
+        yield Leg(node.identity, nodes[node.identity].stage, node, above, port)

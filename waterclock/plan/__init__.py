@@ -1,7 +1,36 @@
 """The plan: frozen nodes with derived schema and stream properties."""
 
+from waterclock.plan.aggregate import (
+    Aggregate,
+    Aggregation,
+    CountAggregate,
+    Distinct,
+    SessionAggregate,
+    SnapshotAggregate,
+    TopK,
+    WindowAggregate,
+)
 from waterclock.plan.explain import explain
-from waterclock.plan.nodes import Aggregate, Filter, Input, Node, Project, Union, WindowAggregate
+from waterclock.plan.join import AsOf, Join
+from waterclock.plan.lifetime import (
+    AlterLifetime,
+    Chop,
+    ClipDuration,
+    Extend,
+    HopLifetime,
+    PointAtEnd,
+    Quantize,
+    SessionLifetime,
+    SetDuration,
+    Shift,
+    Stitch,
+)
+from waterclock.plan.nodes import Explode, Filter, Input, Node, Project, Union
 from waterclock.plan.window import Window
 
-__all__ = ["Aggregate", "Filter", "Input", "Node", "Project", "Union", "Window", "WindowAggregate", "explain"]
+__all__ = [
+    "Aggregate", "Aggregation", "AlterLifetime", "AsOf", "Chop", "ClipDuration", "CountAggregate", "Distinct",
+    "Explode", "Extend", "Filter", "HopLifetime", "Input", "Join", "Node", "PointAtEnd", "Project", "Quantize",
+    "SessionAggregate", "SessionLifetime", "SetDuration", "Shift", "SnapshotAggregate", "Stitch", "TopK", "Union",
+    "Window", "WindowAggregate", "explain",
+]  # fmt: skip

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from waterclock.errors import ConfigError
 from waterclock.expr.nodes import Expr
-from waterclock.plan.window import Window
-from waterclock.schema import NUMBERS, ORDERED, Schema
-from waterclock.time import BEGINNING, FOREVER
-
-AGGREGATES = ("count", "sum", "min", "max", "avg")
+from waterclock.schema import Schema, element_type
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,12 +26,20 @@ class Node:
         """Every event is one microsecond long."""
         return all(node.points for node in self.inputs)
 
-    def latest(self, ctis: Mapping[str, int]) -> int:
-        """The greatest finite CTI that the result can have had when its inputs are at ``ctis``, however they got there.
+    @cached_property
+    def open_ended(self) -> bool:
+        """Some events may never end."""
+        return any(node.open_ended for node in self.inputs)
 
-        It bounds the windows of open-ended events when the inputs end.
-        """
-        return max(node.latest(ctis) for node in self.inputs)
+    @cached_property
+    def endless(self) -> bool:
+        """The plan itself makes events that never end: what remembers them grows for ever."""
+        return any(node.endless for node in self.inputs)
+
+    @property
+    def stateless(self) -> bool:
+        """Works event by event."""
+        return False
 
     @property
     def label(self) -> str:
@@ -57,6 +60,11 @@ class Input(Node):
     stream: str
     columns: Schema
     of_points: bool
+    may_be_open: bool = False
+    static: bool = False
+    """A table: complete from the start, valid for ever."""
+    made_endless: bool = False
+    """The output of a query that makes events that never end."""
 
     @cached_property
     def schema(self) -> Schema:
@@ -66,13 +74,19 @@ class Input(Node):
     def points(self) -> bool:
         return self.of_points
 
-    def latest(self, ctis: Mapping[str, int]) -> int:
-        cti = ctis.get(self.stream, BEGINNING)
-        return BEGINNING if cti == FOREVER else cti
+    @cached_property
+    def open_ended(self) -> bool:
+        return self.may_be_open or self.static
+
+    @cached_property
+    def endless(self) -> bool:
+        return self.made_endless or self.static
 
     @property
     def label(self) -> str:
-        return f"stream {self.stream} ({self.columns}){' of points' if self.of_points else ''}"
+        kind = "table" if self.static else "stream"
+        shape = " of points" if self.of_points else " open-ended" if self.may_be_open else ""
+        return f"{kind} {self.stream} ({self.columns}){shape}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +115,10 @@ class Filter(Node):
         return self.input.schema
 
     @property
+    def stateless(self) -> bool:
+        return True
+
+    @property
     def label(self) -> str:
         return f"filter {self.predicate!r}"
 
@@ -126,8 +144,45 @@ class Project(Node):
         return Schema.of({name: "string" if kind == "null" else kind for name, kind in types.items()})
 
     @property
+    def stateless(self) -> bool:
+        return True
+
+    @property
     def label(self) -> str:
         return "project " + ", ".join(name if repr(e) == name else f"{e!r} as {name}" for name, e in self.columns)
+
+
+@dataclass(frozen=True, eq=False)
+class Explode(Node):
+    """Select-many: one event for every element of an array, with the same lifetime; none for an empty one or null."""
+
+    input: Node
+    column: str
+    array: Expr
+
+    def __post_init__(self) -> None:
+        assert self.schema
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return (self.input,)
+
+    @cached_property
+    def schema(self) -> Schema:
+        kind = self.array.type_in(self.input.schema)
+        element = element_type(kind)
+        if element is None:
+            fix = "It takes an array, such as wc.split(wc.col('text'), ' ') or wc.array(a, b)."
+            raise ConfigError("EXPR.WRONG_TYPE", what=f"explode of {self.array!r}", types=kind, fix=fix)
+        return Schema.of({**dict(self.input.schema), self.column: element})
+
+    @property
+    def stateless(self) -> bool:
+        return True
+
+    @property
+    def label(self) -> str:
+        return f"explode {self.array!r} as {self.column}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,76 +205,3 @@ class Union(Node):
     @property
     def label(self) -> str:
         return "union"
-
-
-@dataclass(frozen=True)
-class Aggregate:
-    """An aggregate function over an expression; ``count`` takes none."""
-
-    function: str
-    arg: Expr | None = None
-
-    def type_in(self, schema: Schema) -> str:
-        if self.arg is None:
-            return "bigint"
-        kind = self.arg.type_in(schema)
-        accepted = ORDERED if self.function in ("min", "max") else NUMBERS
-        if self.function != "count" and kind not in accepted:
-            takes = "an ordered value" if accepted is ORDERED else "a number"
-            raise ConfigError(
-                "EXPR.WRONG_TYPE",
-                what=f"{self!r}",
-                types=kind,
-                fix=f"It takes {takes}; cast with .cast('type').",
-            )
-        if self.function == "count":
-            return "bigint"
-        if self.function == "avg":
-            return "double"
-        if self.function == "sum":
-            return "bigint" if kind in ("int", "bigint") else "double"
-        return kind
-
-    def __repr__(self) -> str:
-        return f"{self.function}({'*' if self.arg is None else repr(self.arg)})"
-
-
-@dataclass(frozen=True, eq=False)
-class WindowAggregate(Node):
-    """Aggregates per key over fixed windows, membership by overlap."""
-
-    input: Node
-    keys: tuple[str, ...]
-    window: Window
-    aggregates: tuple[tuple[str, Aggregate], ...]
-
-    def __post_init__(self) -> None:
-        if not self.aggregates:
-            raise ConfigError("PLAN.NO_AGGREGATE")
-        assert self.schema
-
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        return (self.input,)
-
-    @cached_property
-    def schema(self) -> Schema:
-        columns = {key: self.input.schema.type_of(key) for key in self.keys}
-        for name, aggregate in self.aggregates:
-            if name in columns:
-                raise ConfigError("SCHEMA.DUPLICATE_COLUMN", column=name)
-            columns[name] = aggregate.type_in(self.input.schema)
-        return Schema.of(columns)
-
-    @cached_property
-    def points(self) -> bool:
-        return self.window.result == "point_end"
-
-    def latest(self, ctis: Mapping[str, int]) -> int:
-        cti = self.input.latest(ctis)
-        return max(cti, self.window.output_cti(cti))
-
-    @property
-    def label(self) -> str:
-        keys = f" by {', '.join(self.keys)}" if self.keys else ""
-        return f"aggregate {', '.join(f'{a!r} as {n}' for n, a in self.aggregates)}{keys} over {self.window}"

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
-from waterclock.reference.evaluate import Event
+from waterclock.reference.events import Event
 from waterclock.time import FOREVER
 
 Payload = tuple[tuple[str, Any], ...]
@@ -48,9 +48,11 @@ def _payload(payload: dict[str, Any]) -> Payload:
 
 
 def _value(value: Any) -> Any:
-    """NaN as one value, zeros without sign, and true apart from 1."""
+    """NaN as one value, zeros without sign, true apart from 1, and lists as tuples."""
     if isinstance(value, float):
         return ("NaN",) if math.isnan(value) else value + 0.0
+    if isinstance(value, list):
+        return tuple(_value(element) for element in value)
     return (value,) if isinstance(value, bool) else value
 
 

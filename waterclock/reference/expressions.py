@@ -13,30 +13,34 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from waterclock.expr.functions import common
-from waterclock.expr.nodes import Call, Cast, Column, Expr, Literal
-from waterclock.schema import Schema
+from waterclock.expr.nodes import Call, Cast, Column, End, Expr, Literal, Start
+from waterclock.schema import Schema, element_type
+from waterclock.time import FOREVER
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 WIDTH = {"int": 32, "bigint": 64}
 
 
-def value_of(expr: Expr, row: Mapping[str, Any], schema: Schema) -> Any:
-    """The value of ``expr`` over one payload."""
+def value_of(expr: Expr, row: Mapping[str, Any], schema: Schema, life: tuple[int, int] | None = None) -> Any:
+    """The value of ``expr`` over one payload and lifetime."""
     if isinstance(expr, Column):
         return row[expr.name]
+    if isinstance(expr, Start | End):
+        return _instant(expr, life)
     if isinstance(expr, Literal):
         return EPOCH + timedelta(microseconds=expr.value) if expr.type == "timestamp" else expr.value
     if isinstance(expr, Cast):
-        return cast(value_of(expr.arg, row, schema), expr.to)
+        return cast(value_of(expr.arg, row, schema, life), expr.to)
     assert isinstance(expr, Call)
-    args = [value_of(arg, row, schema) for arg in expr.args]
+    if expr.function == "unix_micros" and isinstance(expr.args[0], Start | End):
+        return _micros(expr.args[0], life)  # also of times that no datetime can hold
+    args = [value_of(arg, row, schema, life) for arg in expr.args]
     types = [arg.type_in(schema) for arg in expr.args]
     result = expr.type_in(schema)
     if expr.function == "is_in":
         args = [widen(arg, common(types) or "null") for arg in args]
     if expr.function in LAZY:
-        value = widen(LAZY[expr.function](args), result)
-        return single(value) if result == "float" and value is not None else value
+        return _fitted(widen(LAZY[expr.function](args), result), result)
     if any(arg is None for arg in args):
         return None
     if expr.function in COMPARISONS:
@@ -45,14 +49,35 @@ def value_of(expr: Expr, row: Mapping[str, Any], schema: Schema) -> Any:
         return COMPARISONS[expr.function](left, right)
     if expr.function in ("add", "subtract", "multiply", "mod", "negate", "abs"):
         args = [widen(arg, result) for arg in args]
-    value = widen(STRICT[expr.function](*args), result)
-    return single(value) if result == "float" and value is not None else value
+    return _fitted(widen(STRICT[expr.function](*args), result), result)
+
+
+def _fitted(value: Any, kind: str) -> Any:
+    """A float with the digits that its type has."""
+    if value is None:
+        return None
+    if (element := element_type(kind)) is not None:
+        return [_fitted(part, element) for part in value]
+    return single(value) if kind == "float" else value
+
+
+def _micros(expr: Start | End, life: tuple[int, int] | None) -> int | None:
+    assert life is not None, "a lifetime is read where there is none"
+    time = life[0] if isinstance(expr, Start) else life[1]
+    return None if time == FOREVER else time
+
+
+def _instant(expr: Start | End, life: tuple[int, int] | None) -> datetime | None:
+    time = _micros(expr, life)
+    return None if time is None else EPOCH + timedelta(microseconds=time)
 
 
 def widen(value: Any, kind: str) -> Any:
     """A value as the wider type that an operator asks for."""
     if value is None:
         return None
+    if (element := element_type(kind)) is not None:
+        return [widen(part, element) for part in value]
     if kind in WIDTH:
         half = 1 << (WIDTH[kind] - 1)
         return (value + half) % (2 * half) - half
@@ -65,6 +90,8 @@ def widen(value: Any, kind: str) -> Any:
 
 def order(value: Any) -> Any:
     """A sort key: NaN equals itself and is greater than every number."""
+    if isinstance(value, list):
+        return tuple((part is not None, order(part)) for part in value)
     return (math.isnan(value), 0.0 if math.isnan(value) else value) if isinstance(value, float) else value
 
 
@@ -110,6 +137,7 @@ LAZY: dict[str, Callable[[list[Any]], Any]] = {
     "is_null": lambda args: args[0] is None,
     "coalesce": _coalesce,
     "case": _case,
+    "array": list,
 }
 
 # -- functions that do not ---------------------------------------------------------------------------------
@@ -139,6 +167,10 @@ def _mod(a: Any, b: Any) -> Any:
     return math.nan if math.isinf(a) or math.isnan(a) or math.isnan(b) else math.fmod(a, b)
 
 
+def _split(text: str, separator: str) -> list[str]:
+    return text.split(separator) if separator else list(text)
+
+
 STRICT: dict[str, Callable[..., Any]] = {
     "add": lambda a, b: a + b,
     "subtract": lambda a, b: a - b,
@@ -157,6 +189,10 @@ STRICT: dict[str, Callable[..., Any]] = {
     "startswith": lambda a, b: a.startswith(b),
     "endswith": lambda a, b: a.endswith(b),
     "concat": lambda *parts: "".join(parts),
+    "split": _split,
+    "unix_micros": lambda a: (a - EPOCH) // timedelta(microseconds=1),
+    "floor_to": lambda a, step, offset: a - (a - offset) % step if step > 0 else None,
+    "ceil_to": lambda a, step, offset: a + (offset - a) % step if step > 0 else None,
 }
 
 # -- casts -------------------------------------------------------------------------------------------------

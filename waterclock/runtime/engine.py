@@ -10,6 +10,7 @@ from typing import Protocol
 from waterclock.errors import RunError, WaterclockError
 from waterclock.runtime.delivery import DeliveryWorker
 from waterclock.runtime.idle import IdleClock
+from waterclock.runtime.imports import TimeImport
 from waterclock.runtime.keeper import Keeper
 from waterclock.runtime.pump import Pump
 from waterclock.runtime.runner import Runner
@@ -36,13 +37,14 @@ class Parts:
     sources: list[str]
     pumps: list[Pump]
     clocks: list[IdleClock]
+    imports: list[TimeImport]
     vertices: list[VertexWorker]
     deliveries: list[DeliveryWorker]
     keeper: Keeper
 
     @property
     def workers(self) -> list[Worker]:
-        return [*self.pumps, *self.clocks, *self.vertices, *self.deliveries, self.keeper]
+        return [*self.pumps, *self.clocks, *self.imports, *self.vertices, *self.deliveries, self.keeper]
 
 
 class Engine:
@@ -117,7 +119,7 @@ class Engine:
         """All input that there is was taken, computed, made durable and delivered."""
         if not all(pump.exhausted for pump in self.parts.pumps):
             return False
-        if self.state != "draining" and not all(self._caught_up(vertex) for vertex in self.parts.vertices):
+        if self.state != "draining" and not self._settled():
             return False
         if self.state == "draining" and not all(vertex.halted for vertex in self.parts.vertices):
             return False
@@ -127,6 +129,14 @@ class Engine:
         if not all(durable[vertex.vertex] for vertex in self.parts.vertices):
             return False
         return not any(delivery.behind for delivery in self.parts.deliveries)
+
+    def _settled(self) -> bool:
+        """Every vertex and every import of time has taken what there is, and nothing moved while this was looked at."""
+        streams = self.parts.store.catalog.streams
+        marks = streams.marks()
+        if any(taking.behind for taking in self.parts.imports):
+            return False
+        return all(self._caught_up(vertex) for vertex in self.parts.vertices) and streams.marks() == marks
 
     def _caught_up(self, vertex: VertexWorker) -> bool:
         catalog = self.parts.store.catalog
@@ -154,6 +164,7 @@ class Engine:
         try:
             while True:
                 worked = [pump.turn() for pump in parts.pumps]
+                worked += [taking.turn() for taking in parts.imports]
                 worked += [vertex.turn() for vertex in parts.vertices]
                 worked.append(parts.keeper.turn())
                 worked += [delivery.turn() for delivery in parts.deliveries]

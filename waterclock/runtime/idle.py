@@ -13,7 +13,7 @@ LOOK_EVERY = 0.1
 
 
 class IdleClock:
-    """After the declared time without events, event time goes on at the speed of the wall clock from where it was.
+    """After the declared time without news, event time goes on at the speed of the wall clock from where it was.
 
     Each move is a mark in the stream, and so part of the recorded input of an epoch: a replay sees the same.
     """
@@ -29,7 +29,8 @@ class IdleClock:
         self._events = self._log.row.next
         self._since = time.monotonic()
         self._from = self._log.row.cti
-        """The stream's time when the last event had come."""
+        """The stream's time when the last event had come, or someone else had moved it."""
+        self._moved_to = self._from
         self._looked = 0.0
 
     def request_stop(self) -> None:
@@ -41,8 +42,9 @@ class IdleClock:
             return False
         self._looked = now
         row = self._log.refresh()
-        if row.next != self._events or not self._quiet():
-            self._events, self._since, self._from = row.next, now, row.cti
+        # A CTI from the data, an import or advance() is news as an event is.
+        if row.next != self._events or row.cti != self._moved_to or not self._quiet():
+            self._events, self._since, self._from, self._moved_to = row.next, now, row.cti, row.cti
             return False
         waited = int((now - self._since) * 1e6)
         if row.ended or row.cti == BEGINNING or waited < self._idle:
@@ -52,4 +54,5 @@ class IdleClock:
         if target - row.cti < min(self._idle, 1_000_000):
             return False
         self._log.advance(target)
+        self._moved_to = self._log.row.cti
         return True

@@ -121,8 +121,8 @@ class Keeper:
         crashpoints.reach("compact.after_file")
         data = target.read_bytes()
         blob = Blob(path, 0, len(data), zlib.crc32(data), PARQUET)
-        cti = max(self._store.catalog.streams.cti_at(row.name, group[-1].end), BEGINNING)
-        merged = Segment(group[0].first, frame.height, cti, blob, *bounds(frame, VS), level=group[0].level + 1)
+        first, cti, level = group[0].first, group[-1].cti, group[0].level + 1
+        merged = Segment(first, frame.height, cti, blob, *bounds(frame, VS), level=level)
         with self._store.catalog.transaction(self._store.lease, durable=True):
             self._store.catalog.streams.replace(row.name, group, merged)
         crashpoints.reach("compact.after_swap")

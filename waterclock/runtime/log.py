@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -13,27 +14,38 @@ import polars as pl
 from waterclock import crashpoints
 from waterclock.catalog import Catalog, Lease, StreamRow
 from waterclock.connect.base import Chunk, External
-from waterclock.errors import DataError, StoreError
+from waterclock.errors import ConfigError, DataError, StoreError
+from waterclock.hashing import digest
 from waterclock.runtime.store import Store
-from waterclock.schema import VE, VS, Schema, bounds
+from waterclock.schema import VE, VS, bounds
 from waterclock.storage import Blob, encode
 from waterclock.streams import Declaration, Piece, Rejected, Segment, admit, scan_piece
-from waterclock.streams.segment import external_stamp
-from waterclock.time import BEGINNING
+from waterclock.streams.border import EVER, extent_fits
+from waterclock.streams.declaration import BAD_ROWS
+from waterclock.streams.segment import external_stamp, scan_external
+from waterclock.time import BEGINNING, FOREVER
 
-BAD_ROWS = Schema.of({"where": "string", "reason": "string", "row": "string"})
 LARGE = 8 << 20
 """Appends of this many bytes get a file of their own."""
 
 _KEEP: Any = object()
 
 
-def bad_rows_declaration(declaration: Declaration) -> Declaration:
-    return Declaration(declaration.bad_stream, BAD_ROWS, None)
+def create_source(catalog: Catalog, declaration: Declaration) -> None:
+    """The stream and those where its policies put rows that are not taken."""
+    catalog.streams.create(declaration)
+    for name, schema in declaration.side_streams().items():
+        catalog.streams.create(Declaration(name, schema, None))
+    if catalog.streams.get(declaration.name).ended:  # perhaps under another policy, without these side streams
+        _end_sides(catalog, declaration)
 
 
-def late_rows_declaration(declaration: Declaration) -> Declaration:
-    return Declaration(declaration.late_stream, declaration.schema, None)
+def _end_sides(catalog: Catalog, declaration: Declaration) -> None:
+    """Nothing can come there once the stream has ended."""
+    for name in declaration.side_streams():
+        row = catalog.streams.get(name)
+        if not row.ended:
+            catalog.streams.append(name, row.next, [Segment(row.next, 0, FOREVER, None, BEGINNING, BEGINNING)], FOREVER)
 
 
 def wall_clock() -> int:
@@ -73,38 +85,61 @@ class StreamLog:
         with self._lock:
             while cti > self.row.cti:
                 mark = Segment(self.row.next, 0, cti, None, BEGINNING, BEGINNING)
-                if self._commit([mark], cti, _KEEP, {}, (), None):
+                if self._commit([mark], cti, _KEEP, {}, {}):
                     return
                 self.row = self.store.catalog.streams.get(self.name)
 
+    def fill(self, rows: pl.DataFrame) -> None:
+        """Writes the rows of a table, once; afterwards checks that they are still the same."""
+        content = {"rows": rows.height, "digest": digest(rows)}
+        with self._lock:
+            if not self.row.ended:
+                events = rows.select(pl.lit(EVER, pl.Int64).alias(VS), pl.lit(FOREVER, pl.Int64).alias(VE), pl.all())
+                empty = Segment(0, 0, FOREVER, None, BEGINNING, BEGINNING)
+                segment = self._written(events, 0, FOREVER) if rows.height else empty
+                if self._commit([segment], FOREVER, content, {"rows": rows.height}, {}):
+                    return
+                self.row = self.store.catalog.streams.get(self.name)  # another app was faster
+            if self.row.position != content:
+                raise ConfigError("PLAN.TABLE_CHANGED", name=self.name)
+
     def _append(self, chunk: Chunk, position: Any) -> Appended:
-        rejected = list(chunk.rejected)
         while True:
             if self.row.ended:
                 raise DataError("DATA.STREAM_ENDED", stream=self.name, store=self.store.root)
-            first, cti = self.row.next, self.row.cti
-            late: pl.DataFrame | None = None
+            declaration, first, cti, now = self.row.declaration, self.row.next, self.row.cti, wall_clock()
+            external, rows = chunk.external, chunk.rows
+            if external is not None and not extent_fits(
+                declaration, external.least_vs, external.greatest_vs, cti, now
+            ):  # time moved since the source looked: its rows are told apart one by one
+                rows = scan_external(Path(external.path), external.format, declaration).collect()
+                external = None
             segments: list[Segment] = []
-            bad = rejected
-            if chunk.external is not None:
-                cti = max(cti, chunk.external.greatest_vs - self.row.declaration.slack)
-                segments.append(_in_place(chunk.external, first, cti))
-                counters = {"rows": chunk.external.rows}
-            elif chunk.rows is not None:
-                admitted = admit(chunk.rows, self.row.declaration, cti, wall_clock(), chunk.where)
-                bad = rejected + admitted.rejected
+            sides: dict[str, pl.DataFrame] = {}
+            bad = list(chunk.rejected)
+            counters: dict[str, int] = {}
+            if external is not None:
+                cti = max(cti, declaration.reached(external.greatest_vs))
+                segments.append(_in_place(external, first, cti))
+                counters = {"rows": external.rows}
+            elif rows is not None:
+                admitted = admit(rows, declaration, cti, now, chunk.where)
+                bad += admitted.rejected
                 self._check(bad)
-                cti, counters, late = admitted.cti, admitted.counters, admitted.late
+                cti, counters = admitted.cti, admitted.counters
+                sides = {declaration.late_stream: admitted.late, declaration.quarantine_stream: admitted.quarantined}
                 if admitted.events.height:
                     segments.append(self._written(admitted.events, first, cti))
             else:
                 self._check(bad)
-                counters = {}
             if bad:
-                counters["bad_diverted" if self.row.declaration.on_bad == "divert" else "bad_skipped"] = len(bad)
+                divert = declaration.on_bad == "divert"
+                counters["bad_diverted" if divert else "bad_skipped"] = len(bad)
+                if divert:
+                    sides[declaration.bad_stream] = bad_frame(bad, now)
             if cti > self.row.cti and not segments:
                 segments.append(Segment(first, 0, cti, None, BEGINNING, BEGINNING))
-            if self._commit(segments, cti, position, counters, bad, late):
+            if self._commit(segments, cti, position, counters, sides):
                 return Appended(first, first + sum(segment.rows for segment in segments), cti)
             self.row = self.store.catalog.streams.get(self.name)
 
@@ -125,23 +160,20 @@ class StreamLog:
 
     def _commit(
         self, segments: list[Segment], cti: int, position: Any, counters: dict[str, int],
-        bad: Sequence[Rejected], late: pl.DataFrame | None,
+        sides: dict[str, pl.DataFrame],
     ) -> bool:  # fmt: skip
         streams = self.store.catalog.streams
-        side: list[tuple[str, pl.DataFrame, Blob]] = []
-        if bad and self.row.declaration.on_bad == "divert":
-            frame = bad_frame(bad)
-            side.append((self.row.declaration.bad_stream, frame, self._blob(self.row.declaration.bad_stream, frame)))
-        if late is not None and late.height:
-            side.append((self.row.declaration.late_stream, late, self._blob(self.row.declaration.late_stream, late)))
+        written = [(name, frame, self._blob(name, frame)) for name, frame in sides.items() if frame.height]
         crashpoints.reach("ingest.before_commit")
         with self.store.catalog.transaction(self._lease, durable=True):
             if not streams.append(self.name, self.row.next, segments, cti, known=self.row.cti):
                 return False
-            for name, frame, blob in side:
+            for name, frame, blob in written:
                 at = streams.get(name).next
                 streams.append(name, at, [Segment(at, frame.height, BEGINNING, blob, *bounds(frame, VS))], BEGINNING)
                 streams.set_durable(name, at + frame.height)
+            if cti == FOREVER:
+                _end_sides(self.store.catalog, self.row.declaration)
             if position is not _KEEP:
                 streams.set_position(self.name, position)
             streams.count(self.name, counters)
@@ -152,8 +184,7 @@ class StreamLog:
         return True
 
 
-def bad_frame(bad: Sequence[Rejected]) -> pl.DataFrame:
-    now = wall_clock()
+def bad_frame(bad: Sequence[Rejected], now: int) -> pl.DataFrame:
     columns = {
         "where": [r.where for r in bad],
         "reason": [r.reason for r in bad],
@@ -163,8 +194,6 @@ def bad_frame(bad: Sequence[Rejected]) -> pl.DataFrame:
 
 
 def _in_place(file: External, first: int, cti: int) -> Segment:
-    from pathlib import Path
-
     stamp = external_stamp(Path(file.path))
     blob = Blob(file.path, 0, int(stamp.split(":")[0]), 0, file.format)
     return Segment(first, file.rows, cti, blob, file.least_vs, file.greatest_vs, external=stamp)

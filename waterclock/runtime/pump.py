@@ -18,6 +18,8 @@ class Pump:
         self.name = f"source {stream}"
         self.stream = stream
         self.exhausted = False
+        """Nothing was there at the last look, and nothing will come by itself."""
+        self.empty = False
         """Nothing was there at the last look."""
         self._store = store
         self._log = StreamLog(store, stream, store.lease)
@@ -35,7 +37,7 @@ class Pump:
 
     def turn(self) -> bool:
         if self._stopping or self._log.row.ended:
-            self.exhausted = True
+            self.exhausted = self.empty = True
             return False
         if self._too_far_ahead():
             return False
@@ -49,8 +51,9 @@ class Pump:
             ) from error
         if chunk is not None:
             self._log.append(chunk)
-            self.exhausted = False
+            self.exhausted = self.empty = False
             return True
+        self.empty = True
         if self._reader.finished:
             self._log.advance(FOREVER)
         # A paced source with an end says that it only waits for the clock: a drain waits with it.
@@ -58,8 +61,11 @@ class Pump:
         return False
 
     def is_quiet(self) -> bool:
-        """Nothing was there at the last look."""
+        """Nothing was there at the last look, and nothing will come by itself."""
         return self.exhausted
+
+    def is_empty(self) -> bool:
+        return self.empty
 
     def close(self) -> None:
         self._reader.close()

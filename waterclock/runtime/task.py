@@ -15,12 +15,14 @@ from pathlib import Path
 import polars as pl
 
 from waterclock import crashpoints
-from waterclock.hashing import digest, ranges
+from waterclock.hashing import SPACE, digest, ranges
 from waterclock.operators import leg as legs
-from waterclock.operators.window import WindowOperator
+from waterclock.operators.base import Operator, Turn
+from waterclock.operators.registry import latest as latest_of
+from waterclock.operators.registry import operator_of
 from waterclock.optimizer.cut import OUTPUT, Leg, Stateful, VertexPlan
 from waterclock.schema import HASH, VE, VS, bounds
-from waterclock.state import Run, RunCache, live_in, slice_range
+from waterclock.state import Indexed, Run, RunCache, Table, changes, live_in, merge, slice_range
 from waterclock.storage import Blob, encode, write_file
 from waterclock.streams import Declaration, Piece, scan_piece
 from waterclock.time import BEGINNING, FOREVER
@@ -49,8 +51,10 @@ class Step:
     ctis: dict[str, int]
     """New CTI of each input stream."""
     node_ctis: dict[str, int]
+    """By node and port."""
     tops: dict[str, int]
     lows: dict[str, int]
+    """By node and table."""
     runs: dict[str, tuple[Run, ...]]
     merges: dict[str, tuple[Run, ...]]
     """Runs of each node that this step rewrites; all tables together."""
@@ -90,12 +94,15 @@ class Report:
     output_cti: int = FOREVER
     runs: list[tuple[str, str, int, Saved]] = field(default_factory=list)
     """Node, table, level, rows."""
-    nodes: dict[str, tuple[int, int, int]] = field(default_factory=dict)
-    """Of each node stepped here: CTI seen, top, low."""
+    ctis: dict[str, int] = field(default_factory=dict)
+    """That the nodes stepped here have seen, by node and port."""
+    tops: dict[str, int] = field(default_factory=dict)
+    lows: dict[str, int] = field(default_factory=dict)
+    """By node and table: for this range of keys."""
 
 
 _cache = RunCache()
-_operators: dict[str, WindowOperator] = {}
+_operators: dict[str, Operator] = {}
 _lock = threading.Lock()
 
 
@@ -171,6 +178,7 @@ def _run_leg(
     out: list[tuple[int, Block]], report: Report,
 ) -> None:  # fmt: skip
     rows = legs.run(leg, frame)
+    cti = legs.cti(leg, cti)
     if target == OUTPUT:
         report.output_cti = min(report.output_cti, cti)
         collected = rows.collect()
@@ -179,10 +187,12 @@ def _run_leg(
             report.outputs.append((number, saved, digest(collected)))
         return
     node = next(node for node in program.plan.nodes if node.id == target)
-    tables = _operator(node).prepare(rows)
+    operator = _operator(node)
+    tables = operator.prepare(leg.port, rows)
     top = max((_top(frame) for frame in tables.values()), default=BEGINNING)
+    shared = {spec.name for spec in operator.tables if spec.shared}
     for part, keys in enumerate(ranges(step.parts)):
-        mine = {name: slice_range(frame, keys) for name, frame in tables.items()}
+        mine = {name: frame if name in shared else slice_range(frame, keys) for name, frame in tables.items()}
         out.append((part, Block(target, number, origin, cti, top, {n: f for n, f in mine.items() if f.height})))
 
 
@@ -201,42 +211,55 @@ def _step_node(
     keys = ranges(step.parts)[part]
     runs = step.runs.get(node.id, ())
     merging = step.merges.get(node.id, ())
-    old = step.node_ctis.get(node.id, BEGINNING)
-    new = max(old, min((block.cti for block in blocks), default=old))
-    latest = node.node.input.latest(step.ctis)
+    latest = max(latest_of(child, step.ctis) for child in node.node.inputs)
     top = max([latest, step.tops.get(node.id, BEGINNING), *(block.top for block in blocks)])
-
-    def load(table: str) -> list[pl.DataFrame]:
-        return _frames(root, live_in(runs, table, keys), keys)
-
-    fresh: dict[str, pl.DataFrame] = {}
-    for table in operator.tables:
-        frames = [block.tables[table] for block in blocks if table in block.tables]
-        if frames:
-            fresh[table] = frames[0] if len(frames) == 1 else operator.merge(table, frames, BEGINNING)
-    stepped = operator.step(load, fresh, old, new, top)
-    low = max(stepped.low, step.lows.get(node.id, BEGINNING))
-    for table, frame in stepped.added.items():
-        _save_run(program, step, node, table, frame, 0, report)
-    for table in operator.tables:
-        old_runs = live_in(merging, table, keys)
+    old, new = [], []
+    for port in range(len(node.node.inputs)):
+        old.append(step.node_ctis.get(f"{node.id}:{port}", BEGINNING))
+        new.append(max(old[-1], min(block.cti for block in blocks if node.legs[block.leg].port == port)))
+        report.ctis[f"{node.id}:{port}"] = new[-1]
+    with _lock:
+        _cache.retain(f"{program.root} {program.plan.name} {node.id}", {run.blob for run in runs})
+    state: dict[str, Table] = {}
+    for spec in operator.tables:
+        part_of_table = (0, SPACE) if spec.shared else keys
+        low = step.lows.get(f"{node.id}:{spec.name}", BEGINNING)
+        found = _indexed(root, live_in(runs, spec.name, part_of_table))
+        state[spec.name] = Table(found, part_of_table, low, spec.mortal, step.epoch)
+    arrived: dict[str, pl.DataFrame] = {}
+    for name in {name for block in blocks for name in block.tables}:
+        frames = [block.tables[name] for block in blocks if name in block.tables]
+        arrived[name] = frames[0] if len(frames) == 1 else operator.fold(name, pl.concat(frames)).sort(HASH, VS, VE)
+    stepped = operator.step(Turn(arrived, state, tuple(old), tuple(new), top, part == 0))
+    for spec in operator.tables:
+        low = max(stepped.lows.get(spec.name, BEGINNING), step.lows.get(f"{node.id}:{spec.name}", BEGINNING))
+        report.lows[f"{node.id}:{spec.name}"] = low
+        if spec.shared and part > 0:
+            continue
+        frame = changes(stepped.added.get(spec.name), stepped.removed.get(spec.name), spec.mortal, step.epoch)
+        if frame is not None:
+            _save_run(program, step, node, spec.name, frame, 0, report)
+        part_of_table = (0, SPACE) if spec.shared else keys
+        old_runs = live_in(merging, spec.name, part_of_table)
         if old_runs:
-            merged = operator.merge(table, _frames(root, old_runs, keys), low)
+            frames = [slice_range(run.frame, part_of_table) for run in _indexed(root, old_runs)]
+            merged = operator.fold(spec.name, merge(frames, low, spec.mortal))
             if merged.height:
-                _save_run(program, step, node, table, merged, max(run.level for run in old_runs) + 1, report)
-    report.nodes[node.id] = (new, top, low)
+                level = max(run.level for run in old_runs) + 1
+                _save_run(program, step, node, spec.name, merged.sort(HASH, VS, VE), level, report)
+    report.tops[node.id] = top
     return stepped.output, stepped.cti
 
 
-def _frames(root: Path, runs: list[Run], keys: tuple[int, int]) -> list[pl.DataFrame]:
+def _indexed(root: Path, runs: list[Run]) -> list[Indexed]:
     with _lock:  # vertices of one process share the cache
-        return _cache.frames(root, runs, keys)
+        return [_cache.get(root, run.blob) for run in runs]
 
 
-def _operator(node: Stateful) -> WindowOperator:
+def _operator(node: Stateful) -> Operator:
     with _lock:
         if node.id not in _operators:
-            _operators[node.id] = WindowOperator(node.node)
+            _operators[node.id] = operator_of(node.node)
         return _operators[node.id]
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from waterclock import crashpoints
 from waterclock.catalog import Commit, Intent, Snapshot
 from waterclock.errors import RunError, StoreError, WaterclockError
+from waterclock.operators.registry import latest as latest_of
 from waterclock.optimizer.cut import OUTPUT
 from waterclock.runtime import coordinator as c
 from waterclock.runtime.inprocess import InProcessRunner
@@ -296,20 +297,23 @@ class VertexWorker:
             blob = self.store.keep(f"streams/{self.vertex}", saved.blob, saved.data)
             segments.append(Segment(at, saved.rows, before.cti, blob, saved.least[1], saved.greatest[1]))
             at += saved.rows
-        latest = max(before.tops.get(OUTPUT, BEGINNING), self.program.plan.root.latest(after))
+        latest = max(before.tops.get(OUTPUT, BEGINNING), latest_of(self.program.plan.root, after))
         if cti == FOREVER and before.cti < latest:
             segments.append(Segment(at, 0, latest, None, BEGINNING, BEGINNING))  # for readers, as in _offers
         if cti > before.cti:
             # Data first, then time: the CTI stands behind the last row.
             segments.append(Segment(at, 0, cti, None, BEGINNING, BEGINNING))
-        nodes = {name: values for report in reports for name, values in report.nodes.items()}
+        lows: dict[str, int] = {}
+        for report in reports:
+            for name, low in report.lows.items():
+                lows[name] = min(low, lows.get(name, low))  # what one range of keys still needs, stays
         snapshot = Snapshot(
             epoch=intent.epoch,
             positions={name: taken.end for name, taken in intent.inputs.items()},
             ctis=after,
-            node_ctis={name: values[0] for name, values in nodes.items()},
-            tops={name: values[1] for name, values in nodes.items()} | {OUTPUT: latest},
-            lows={name: values[2] for name, values in nodes.items()},
+            node_ctis={name: cti for report in reports for name, cti in report.ctis.items()},
+            tops={name: top for report in reports for name, top in report.tops.items()} | {OUTPUT: latest},
+            lows=lows,
             cti=cti,
             output_end=at,
             output_rows=at - before.output_end,

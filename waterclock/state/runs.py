@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 
 from waterclock.hashing import SPACE
-from waterclock.schema import HASH
+from waterclock.state.table import Indexed
 from waterclock.storage import Blob, read
 
 
@@ -38,29 +37,35 @@ def slice_range(frame: pl.DataFrame, part: tuple[int, int]) -> pl.DataFrame:
     """The rows of a hash range: two binary searches, no copy."""
     if part == (0, SPACE) or frame.height == 0:
         return frame
-    hashes = frame[HASH].to_numpy()
-    low = int(np.searchsorted(hashes, np.uint64(part[0]), side="left"))
-    high = frame.height if part[1] >= SPACE else int(np.searchsorted(hashes, np.uint64(part[1]), side="left"))
+    low, high = Indexed(frame).rows_in(part)
     return frame.slice(low, high - low)
 
 
 class RunCache:
-    """Decoded runs of this process, least recently used out first. Blobs are immutable, so a hit is always right."""
+    """Runs of this process, least recently used out first. Blobs are immutable, so a hit is always right.
 
-    def __init__(self, limit: int = 512 << 20) -> None:
+    Large ones are mapped: the limit is on what is held, not on memory.
+    """
+
+    def __init__(self, limit: int = 4 << 30) -> None:
         self._limit = limit
         self._size = 0
-        self._frames: OrderedDict[Blob, tuple[pl.DataFrame, int]] = OrderedDict()
+        self._frames: OrderedDict[Blob, tuple[Indexed, int]] = OrderedDict()
+        self._live: dict[str, set[Blob]] = {}
 
-    def frames(self, root: Path, runs: Sequence[Run], part: tuple[int, int]) -> list[pl.DataFrame]:
-        return [slice_range(self._get(root, run.blob), part) for run in runs]
+    def retain(self, owner: str, live: set[Blob]) -> None:
+        """Forgets the owner's runs that are no longer part of its state: what is mapped cannot leave the disk."""
+        for blob in self._live.get(owner, set()) - live:
+            if blob in self._frames:
+                self._size -= self._frames.pop(blob)[1]
+        self._live[owner] = live
 
-    def _get(self, root: Path, blob: Blob) -> pl.DataFrame:
+    def get(self, root: Path, blob: Blob) -> Indexed:
         found = self._frames.get(blob)
         if found is not None:
             self._frames.move_to_end(blob)
             return found[0]
-        frame = read(root, blob)
+        frame = Indexed(read(root, blob))
         self._frames[blob] = (frame, blob.length)
         self._size += blob.length
         while self._size > self._limit and len(self._frames) > 1:

@@ -63,16 +63,18 @@ def external_stamp(path: Path) -> str:
     return f"{stat.st_size}:{stat.st_mtime_ns}"
 
 
+def scan_external(path: Path, form: str, declaration: Declaration) -> pl.LazyFrame:
+    """The declared columns of a file that is read in place."""
+    rows = pl.scan_parquet(path, glob=False) if form == "parquet" else pl.scan_ipc(path, glob=False)
+    return rows.select(pl.col(name).cast(kind) for name, kind in declaration.schema.polars().items())
+
+
 def scan_piece(root: Path, piece: Piece, declaration: Declaration) -> pl.LazyFrame:
     """The rows of a piece as a lazy frame with lifetimes."""
     if piece.external is not None:
         path = Path(piece.blob.path)
         if not path.exists() or external_stamp(path) != piece.external:
             raise DataError("DATA.FILE_CHANGED", path=path)
-        if piece.blob.format == "parquet":
-            rows = pl.scan_parquet(path, glob=False)
-        else:
-            rows = pl.scan_ipc(path, glob=False)
-        columns = [pl.col(name).cast(kind) for name, kind in declaration.schema.polars().items()]
-        return with_lifetime(rows.slice(piece.start, piece.rows).select(columns), declaration)
+        rows = scan_external(path, piece.blob.format, declaration)
+        return with_lifetime(rows.slice(piece.start, piece.rows), declaration)
     return scan(root, piece.blob).slice(piece.start, piece.rows)

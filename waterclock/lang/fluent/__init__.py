@@ -1,6 +1,27 @@
 """The fluent Python API: streams with methods that build the plan."""
 
-from waterclock.lang.fluent.aggregates import avg, count, max, min, sum
-from waterclock.lang.fluent.stream import Grouped, Stream, Windowed
+from waterclock.lang.fluent.aggregates import (
+    approx_count_distinct,
+    avg,
+    collect_list,
+    count,
+    count_distinct,
+    first,
+    last,
+    max,
+    min,
+    percentile_cont,
+    percentile_disc,
+    stddev,
+    sum,
+    top_k,
+    variance,
+)
+from waterclock.lang.fluent.stream import Stream
+from waterclock.lang.fluent.windows import Grouped, Windowed, hop, tumble
 
-__all__ = ["Grouped", "Stream", "Windowed", "avg", "count", "max", "min", "sum"]
+__all__ = [
+    "Grouped", "Stream", "Windowed", "approx_count_distinct", "avg", "collect_list", "count", "count_distinct",
+    "first", "hop", "last", "max", "min", "percentile_cont", "percentile_disc", "stddev", "sum", "top_k", "tumble",
+    "variance",
+]  # fmt: skip

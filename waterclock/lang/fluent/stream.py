@@ -5,12 +5,33 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from waterclock.errors import ConfigError
-from waterclock.expr.nodes import Expr, as_expr, col
-from waterclock.plan import explain
-from waterclock.plan.nodes import Aggregate, Filter, Node, Project, Union, WindowAggregate
-from waterclock.plan.window import Window
+from waterclock.expr.nodes import Expr, as_expr, coalesce, col, lit
+from waterclock.lang.fluent.windows import Grouped, Keys, Windowed, as_keys
+from waterclock.plan import (
+    AlterLifetime,
+    AsOf,
+    Chop,
+    ClipDuration,
+    Distinct,
+    Explode,
+    Extend,
+    Filter,
+    HopLifetime,
+    Join,
+    Node,
+    PointAtEnd,
+    Project,
+    Quantize,
+    SessionLifetime,
+    SetDuration,
+    Shift,
+    Stitch,
+    Union,
+    explain,
+)
+from waterclock.plan.join import ONE_SIDED
 from waterclock.schema import Schema
-from waterclock.time import Duration, micros
+from waterclock.time import FOREVER, Duration, micros
 
 
 class Outputs(Protocol):
@@ -59,14 +80,166 @@ class Stream:
         """All events of streams with the same columns; duplicates stay."""
         return Stream(self._app, Union((self._plan, *(other._plan for other in others))))
 
-    def group_by(self, *keys: str) -> Grouped:
-        return Grouped(self, keys)
+    def explode(self, **arrays: Expr) -> Stream:
+        """One event for every element of an array: ``explode(word=wc.split("text", " "))``."""
+        plan = self._plan
+        for name, array in arrays.items():
+            plan = Explode(plan, name, as_expr(array))
+        return Stream(self._app, plan)
 
-    def tumbling(self, size: Duration, offset: Duration = 0, result: str = "window") -> Windowed:
-        return Grouped(self, ()).tumbling(size, offset, result)
+    # -- lifetimes -----------------------------------------------------------------------------------------
 
-    def hopping(self, size: Duration, hop: Duration, offset: Duration = 0, result: str = "hold") -> Windowed:
-        return Grouped(self, ()).hopping(size, hop, offset, result)
+    def shift(self, by: Duration) -> Stream:
+        """Every event so much later (earlier if negative)."""
+        return Stream(self._app, Shift(self._plan, micros(by)))
+
+    def set_duration(self, duration: Duration | Expr) -> Stream:
+        """Every event lasts ``duration`` from its start: a time, ``"forever"``, or microseconds as an expression."""
+        if isinstance(duration, Expr):
+            return Stream(self._app, SetDuration(self._plan, duration))
+        return Stream(self._app, SetDuration(self._plan, FOREVER if duration == "forever" else micros(duration)))
+
+    def alter_lifetime(self, start: Expr, duration: object) -> Stream:
+        """Start and duration in microseconds as expressions; the start must follow ``wc.start()``."""
+        return Stream(self._app, AlterLifetime(self._plan, start, lit(duration)))
+
+    def extend(self, by: Duration) -> Stream:
+        """Every event ends so much later (earlier if negative); what would end before it starts is dropped."""
+        return Stream(self._app, Extend(self._plan, micros(by)))
+
+    def clip_duration(self, limit: Duration) -> Stream:
+        """No event lasts longer than ``limit``."""
+        return Stream(self._app, ClipDuration(self._plan, micros(limit)))
+
+    def point_at_end(self) -> Stream:
+        """A point where each event ends."""
+        return Stream(self._app, PointAtEnd(self._plan))
+
+    def quantize(
+        self, width: Duration, hop: Duration | None = None, offset: Duration = 0, progress: Duration | None = None
+    ) -> Stream:
+        """Lifetimes rounded outwards to a grid, at least ``width`` long."""
+        size = micros(width)
+        step = None if progress is None else micros(progress)
+        return Stream(self._app, Quantize(self._plan, size, size if hop is None else micros(hop), micros(offset), step))
+
+    def hop_lifetime(self, width: Duration, hop: Duration | None = None, offset: Duration = 0) -> Stream:
+        """From the next grid point on for ``width``, whenever the event ends."""
+        size = micros(width)
+        return Stream(self._app, HopLifetime(self._plan, size, size if hop is None else micros(hop), micros(offset)))
+
+    def session_lifetime(self, timeout: Duration, maximum: Duration | None = None, by: Keys = ()) -> Stream:
+        """Every event lives until its session ends: until ``timeout`` passes without another event of its key."""
+        longest = None if maximum is None else micros(maximum)
+        return Stream(self._app, SessionLifetime(self._plan, as_keys(by), micros(timeout), longest))
+
+    def chop(self, period: Duration, offset: Duration = 0) -> Stream:
+        """Lifetimes cut at every grid point."""
+        return Stream(self._app, Chop(self._plan, micros(period), micros(offset)))
+
+    def stitch(self) -> Stream:
+        """Events of equal payload that touch become one."""
+        return Stream(self._app, Stitch(self._plan))
+
+    # -- sets ----------------------------------------------------------------------------------------------
+
+    def distinct(self, *columns: str) -> Stream:
+        """At every instant each payload once (of the named columns, if any)."""
+        chosen = self.select(*columns) if columns else self
+        return Stream(self._app, Distinct(chosen._plan))
+
+    def top(self, k: int, by: str | Expr, *, descending: bool = True, rank: str | None = None) -> Stream:
+        """At every instant the ``k`` events that are greatest by ``by``, with all ties."""
+        return self.group_by().top(k, by, descending=descending, rank=rank)
+
+    # -- joins ---------------------------------------------------------------------------------------------
+
+    def join(
+        self, other: Stream, on: Keys = (), *, how: str = "inner", left_on: Keys = (), right_on: Keys = (),
+        where: Expr | None = None, suffix: str = "_right",
+    ) -> Stream:  # fmt: skip
+        """Pairs of events that overlap in time, have equal keys and satisfy ``where``.
+
+        ``how``: inner, left, full, semi, anti or clip. Columns of the right side that the left has too get ``suffix``;
+        keys given with ``on`` appear once.
+        """
+        leftas_keys, rightas_keys, names, shared = self._pairing(other, on, left_on, right_on, suffix)
+        joined = Stream(self._app, Join(how, self._plan, other._plan, leftas_keys, rightas_keys, names, where))
+        return joined if how in ONE_SIDED else joined._without_doubles(shared, dict(names), how == "full")
+
+    def semi_join(self, other: Stream, on: Keys = (), **options: Any) -> Stream:
+        """The parts of events during which a match exists."""
+        return self.join(other, on, how="semi", **options)
+
+    def anti_join(self, other: Stream, on: Keys = (), **options: Any) -> Stream:
+        """The parts of events during which no match exists."""
+        return self.join(other, on, how="anti", **options)
+
+    def clip_join(self, other: Stream, on: Keys = (), **options: Any) -> Stream:
+        """Events cut short where the next match starts."""
+        return self.join(other, on, how="clip", **options)
+
+    def asof_join(
+        self, other: Stream, on: Keys = (), *, how: str = "left", left_on: Keys = (), right_on: Keys = (),
+        tolerance: Duration | None = None, suffix: str = "_right",
+    ) -> Stream:  # fmt: skip
+        """Each event with the last one of ``other`` that had started when it started, ``tolerance`` back at most."""
+        leftas_keys, rightas_keys, names, shared = self._pairing(other, on, left_on, right_on, suffix)
+        within = None if tolerance is None else micros(tolerance)
+        plan = AsOf(how, self._plan, other._plan, leftas_keys, rightas_keys, names, within)
+        return Stream(self._app, plan)._without_doubles(shared, dict(names), full=False)
+
+    def _pairing(
+        self, other: Stream, on: Keys, left_on: Keys, right_on: Keys, suffix: str
+    ) -> tuple[tuple[str, ...], tuple[str, ...], tuple[tuple[str, str], ...], tuple[str, ...]]:
+        if on and (left_on or right_on):
+            fix = "Give either on, or left_on and right_on."
+            raise ConfigError("CONFIG.BAD_OPTION", option="on", value=on, fix=fix)
+        shared = as_keys(on)
+        taken = set(self.schema.names)
+        names: list[tuple[str, str]] = []
+        for name in other.schema.names:
+            new = name
+            while new in taken:
+                new += suffix or "_right"
+            taken.add(new)
+            names.append((name, new))
+        return shared or as_keys(left_on), shared or as_keys(right_on), tuple(names), shared
+
+    def _without_doubles(self, shared: tuple[str, ...], names: dict[str, str], full: bool) -> Stream:
+        doubles = {names[key]: key for key in shared}
+        if not doubles:
+            return self
+        keys = {key: coalesce(col(key), col(double)) if full else col(key) for double, key in doubles.items()}
+        columns = [(name, keys.get(name, col(name))) for name in self.schema.names if name not in doubles]
+        return Stream(self._app, Project(self._plan, tuple(columns)))
+
+    # -- windows -------------------------------------------------------------------------------------------
+
+    def group_by(self, *keys: str) -> Grouped[Stream]:
+        return Grouped(self._plan, keys, lambda plan: Stream(self._app, plan))
+
+    def tumbling(
+        self, size: Duration, offset: Duration = 0, result: str = "window", early: Duration = 0
+    ) -> Windowed[Stream]:
+        return self.group_by().tumbling(size, offset, result, early)
+
+    def hopping(
+        self, size: Duration, hop: Duration, offset: Duration = 0, result: str = "hold", early: Duration = 0
+    ) -> Windowed[Stream]:
+        return self.group_by().hopping(size, hop, offset, result, early)
+
+    def sliding(self, size: Duration, result: str = "window") -> Windowed[Stream]:
+        return self.group_by().sliding(size, result)
+
+    def snapshot(self, result: str = "window") -> Windowed[Stream]:
+        return self.group_by().snapshot(result)
+
+    def session(self, timeout: Duration, maximum: Duration | None = None, result: str = "window") -> Windowed[Stream]:
+        return self.group_by().session(timeout, maximum, result)
+
+    def last(self, n: int, result: str = "point_end") -> Windowed[Stream]:
+        return self.group_by().last(n, result)
 
     def to(self, sink: Any, name: str | None = None) -> Stream:
         """Makes this an output of the app, delivered to ``sink`` and kept as the stream ``name``."""
@@ -98,47 +271,3 @@ class Stream:
                 fix="Give an expression a name: new=expression.",
             )
         return name
-
-
-class Grouped:
-    """A stream with keys, before its window is chosen."""
-
-    def __init__(self, stream: Stream, keys: tuple[str, ...]) -> None:
-        for key in keys:
-            stream.schema.type_of(key)
-        self._stream = stream
-        self._keys = keys
-
-    def agg(self, *_: object, **__: object) -> Stream:
-        """Aggregates need a window; this says so."""
-        raise ConfigError("PLAN.NO_WINDOW")
-
-    def tumbling(self, size: Duration, offset: Duration = 0, result: str = "window") -> Windowed:
-        """Windows of ``size`` one after another; a result lives as long as its window."""
-        return Windowed(self._stream, self._keys, Window(micros(size), micros(size), micros(offset), result))
-
-    def hopping(self, size: Duration, hop: Duration, offset: Duration = 0, result: str = "hold") -> Windowed:
-        """Windows of ``size``, a new one every ``hop``; by default a result is valid until the next one."""
-        return Windowed(self._stream, self._keys, Window(micros(size), micros(hop), micros(offset), result))
-
-
-class Windowed:
-    """A stream with keys and a window, before its aggregates are named."""
-
-    def __init__(self, stream: Stream, keys: tuple[str, ...], window: Window) -> None:
-        self._stream = stream
-        self._keys = keys
-        self._window = window
-
-    def agg(self, *unnamed: object, **aggregates: Aggregate) -> Stream:
-        """One result per key and window that has events.
-
-        >>> clicks.group_by("user").tumbling("5s").agg(n=wc.count())  # doctest: +SKIP
-        """
-        if unnamed:
-            raise ConfigError("PLAN.UNNAMED_AGGREGATE")
-        for name, value in aggregates.items():
-            if not isinstance(value, Aggregate):
-                raise ConfigError("PLAN.NOT_AGGREGATE", name=name, value=value)
-        plan = WindowAggregate(self._stream._plan, self._keys, self._window, tuple(aggregates.items()))
-        return Stream(self._stream._app, plan)

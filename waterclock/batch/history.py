@@ -1,0 +1,125 @@
+"""A stream's whole history as Parquet files that Spark reads: those of the user in place, the rest copied."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from waterclock.batch.expressions import big, quoted
+from waterclock.catalog import Catalog
+from waterclock.errors import StoreError
+from waterclock.schema import VE, VS, Schema
+from waterclock.streams import Declaration, Piece, Segment, scan_piece
+from waterclock.streams.border import EVER
+from waterclock.time import DAY, FOREVER
+
+CHUNK = 4_000_000
+"""Rows of one copied file, at least: bounds the memory that copying takes."""
+
+
+@dataclass(frozen=True)
+class History:
+    rows: int
+    copied: list[str]
+    """Files with lifetimes."""
+    in_place: list[str]
+    """Files of the user with exactly the declared columns and types."""
+    columns: list[str]
+    life: str
+    """How the lifetime of those is written in SQL."""
+
+    def sql(self, copied: str, in_place: str) -> str:
+        """The events, from views of both kinds of files."""
+        columns = "".join(f", {quoted(name)}" for name in self.columns)
+        parts = []
+        if self.copied:
+            parts.append(f"SELECT {VS}, {VE}{columns} FROM {copied}")
+        if self.in_place:
+            parts.append(f"SELECT {self.life}{columns} FROM {in_place}")
+        return " UNION ALL ".join(parts)
+
+
+def of_table(rows: pl.DataFrame, folder: Path) -> History:
+    """Rows that are valid for ever."""
+    folder.mkdir(parents=True)
+    path = folder / "table.parquet"
+    life = pl.lit(EVER, pl.Int64).alias(VS), pl.lit(FOREVER, pl.Int64).alias(VE)
+    rows.select(*life, pl.all()).write_parquet(path)
+    return History(rows.height, [str(path)], [], rows.columns, "")
+
+
+def of_stream(catalog: Catalog, stream: str, folder: Path) -> History:
+    """Copies go to ``folder``."""
+    row = catalog.streams.get(stream)
+    if row.first > 0:
+        raise StoreError("STREAM.TRIMMED", seq=0, stream=stream, first=row.first)
+    in_place: list[str] = []
+    copied: list[str] = []
+    pending: list[pl.LazyFrame] = []
+    rows = 0
+    folder.mkdir(parents=True)
+
+    def copy() -> None:
+        path = folder / f"{len(copied):06d}.parquet"
+        events = pl.concat(pending) if pending else row.declaration.schema.empty().lazy()
+        events.collect().write_parquet(path, compression="lz4")
+        copied.append(str(path))
+        pending.clear()
+
+    for segment in catalog.streams.segments(stream, 0, row.next):
+        assert segment.blob is not None
+        piece = Piece(segment.blob, 0, segment.rows, segment.external)
+        frame = scan_piece(catalog.root, piece, row.declaration)  # also checks that the user's file is the one it was
+        if _as_declared(segment, row.declaration):
+            in_place.append(segment.blob.path)
+            continue
+        pending.append(frame)
+        rows += segment.rows
+        if rows >= CHUNK:
+            copy()
+            rows = 0
+    if pending or not (copied or in_place):
+        copy()
+    life = _life(row.declaration) if in_place else ""
+    return History(row.next, copied, in_place, row.declaration.schema.names, life)
+
+
+def _as_declared(segment: Segment, declaration: Declaration) -> bool:
+    if segment.external is None or segment.blob is None or segment.blob.format != "parquet":
+        return False
+    found = pq.read_metadata(segment.blob.path)
+    if found.num_rows != segment.rows:
+        return False
+    arrow = found.schema.to_arrow_schema()
+    return all(name in arrow.names and _same(arrow.field(name).type, kind) for name, kind in declaration.schema)
+
+
+def _same(found: pa.DataType, kind: str) -> bool:
+    """Only what Spark reads as that type: of timestamps, those in microseconds UTC."""
+    wanted = {
+        "boolean": [pa.bool_()], "int": [pa.int32()], "bigint": [pa.int64()], "float": [pa.float32()],
+        "double": [pa.float64()], "string": [pa.string(), pa.large_string()], "date": [pa.date32()],
+        "binary": [pa.binary(), pa.large_binary()], "timestamp": [pa.timestamp("us", "UTC")],
+    }  # fmt: skip
+    return found in wanted.get(kind, [])
+
+
+def _life(declaration: Declaration) -> str:
+    assert declaration.time is not None
+    start = _ticks(declaration.time, declaration.schema)
+    if declaration.end is not None:
+        end = f"coalesce({_ticks(declaration.end, declaration.schema)}, {big(FOREVER)})"
+    else:
+        end = f"{start} + {big(declaration.duration)}"
+    return f"{start} AS {VS}, {end} AS {VE}"
+
+
+def _ticks(column: str, schema: Schema) -> str:
+    kind = schema.type_of(column)
+    if kind == "timestamp":
+        return f"unix_micros({quoted(column)})"
+    return f"unix_date({quoted(column)}) * {big(DAY)}" if kind == "date" else f"CAST({quoted(column)} AS bigint)"

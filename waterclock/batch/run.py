@@ -1,0 +1,66 @@
+"""Batch mode: the answer over the whole history at once, computed by Spark SQL and not by the operators."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+
+from waterclock.batch import history
+from waterclock.batch.compile import compiled
+from waterclock.batch.handle import BatchHandle
+from waterclock.catalog import Catalog
+from waterclock.connect.base import Sink
+from waterclock.errors import ConfigError, RunError, WaterclockError
+from waterclock.plan.nodes import Node
+
+
+def run_batch(
+    app: str, catalog: Catalog, outputs: Mapping[str, Node], sinks: Mapping[str, Sink],
+    tables: Mapping[str, pl.DataFrame], master: str, spark: Mapping[str, str],
+) -> BatchHandle:  # fmt: skip
+    """Every stream counts as ended. Nothing is written to the store; ``tables`` are what the program says they are."""
+    began = time.monotonic()
+    for name in sinks:
+        _check_not_live(catalog, name)
+    ctis = {name: catalog.streams.last_finite_cti(name) for name in catalog.streams.names()}
+    query = compiled(outputs, ctis)
+    with tempfile.TemporaryDirectory(prefix="wc-batch-") as folder:
+        histories = {
+            stream: history.of_table(tables[stream], Path(folder) / view)
+            if stream in tables
+            else history.of_stream(catalog, stream, Path(folder) / view)
+            for stream, view in query.streams.items()
+        }
+        from waterclock.batch.spark.session import answer, session  # Java is needed only here
+
+        with session(app, master, spark) as own:
+            frames = answer(own, query, histories, outputs)
+    for name, sink in sinks.items():
+        _deliver(name, outputs[name], sink, frames[name])
+    rows = sum(found.rows for found in histories.values())
+    return BatchHandle(app, frames, rows, time.monotonic() - began)
+
+
+def _check_not_live(catalog: Catalog, name: str) -> None:
+    if any(vertex.name == name and vertex.epoch >= 0 for vertex in catalog.epochs.vertices()):
+        raise ConfigError("RUN.BATCH_AFTER_LIVE", output=name)
+
+
+def _deliver(name: str, node: Node, sink: Sink, frame: pl.DataFrame) -> None:
+    """As the one and only epoch."""
+    try:
+        writer = sink.open(name, node.schema, -1, None)
+        try:
+            if frame.height:
+                writer.write(0, 0, frame)
+        finally:
+            writer.close()
+    except WaterclockError:
+        raise
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise RunError("RUN.SINK_FAILED", output=name, epoch=0, reason=reason) from error

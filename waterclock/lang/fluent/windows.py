@@ -1,0 +1,126 @@
+"""Grouping and windows: what stands between a stream and its aggregates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+from waterclock.errors import ConfigError
+from waterclock.expr.nodes import Expr, as_expr
+from waterclock.plan import (
+    Aggregate,
+    CountAggregate,
+    Extend,
+    Node,
+    SessionAggregate,
+    SetDuration,
+    SnapshotAggregate,
+    TopK,
+    Window,
+    WindowAggregate,
+)
+from waterclock.time import Duration, micros
+
+Keys = str | Sequence[str]
+Named = tuple[tuple[str, Aggregate], ...]
+S = TypeVar("S")
+
+
+def as_keys(keys: Keys) -> tuple[str, ...]:
+    return (keys,) if isinstance(keys, str) else tuple(keys)
+
+
+class Grouped(Generic[S]):
+    """A stream with keys, before its window is chosen."""
+
+    def __init__(self, plan: Node, keys: tuple[str, ...], made: Callable[[Node], S]) -> None:
+        for key in keys:
+            plan.schema.type_of(key)
+        self._plan = plan
+        self._keys = keys
+        self._made = made
+
+    def agg(self, *_: object, **__: object) -> S:
+        """Aggregates need a window; this says so."""
+        raise ConfigError("PLAN.NO_WINDOW")
+
+    def tumbling(
+        self, size: Duration, offset: Duration = 0, result: str = "window", early: Duration = 0
+    ) -> Windowed[S]:
+        """Windows of ``size`` one after another; a result lives as long as its window.
+
+        With ``early`` a result is given that long before it is final, and again with a new ``revision`` whenever
+        events change it until then.
+        """
+        return self._fixed(Window(micros(size), micros(size), micros(offset), result), early)
+
+    def hopping(
+        self, size: Duration, hop: Duration, offset: Duration = 0, result: str = "hold", early: Duration = 0
+    ) -> Windowed[S]:
+        """Windows of ``size``, a new one every ``hop``; by default a result is valid until the next one."""
+        return self._fixed(Window(micros(size), micros(hop), micros(offset), result), early)
+
+    def snapshot(self, result: str = "window") -> Windowed[S]:
+        """A result for every stretch of time in which the same events are alive."""
+        return self._over(lambda named: SnapshotAggregate(self._plan, self._keys, named, result))
+
+    def sliding(self, size: Duration, result: str = "window") -> Windowed[S]:
+        """At every instant the events of the last ``size``."""
+        longer: Node = SetDuration(self._plan, micros(size)) if self._plan.points else Extend(self._plan, micros(size))
+        return self._over(lambda named: SnapshotAggregate(longer, self._keys, named, result))
+
+    def session(self, timeout: Duration, maximum: Duration | None = None, result: str = "window") -> Windowed[S]:
+        """One result per session: events less than ``timeout`` apart, cut near ``maximum``."""
+        longest = None if maximum is None else micros(maximum)
+        return self._over(
+            lambda named: SessionAggregate(self._plan, self._keys, named, micros(timeout), longest, result)
+        )
+
+    def last(self, n: int, result: str = "point_end") -> Windowed[S]:
+        """At every start the events since the ``n``-th last distinct start time."""
+        return self._over(lambda named: CountAggregate(self._plan, self._keys, named, n, result))
+
+    def top(
+        self, k: int, by: str | Expr, *, descending: bool = True, rank: str | None = None, window: Window | None = None
+    ) -> S:
+        """Per key and instant the ``k`` events that are greatest by ``by``, with all ties.
+
+        ``window`` (``wc.tumble("1m")`` or ``wc.hop("1m", "10s")``) ranks the events of each window instead.
+        """
+        return self._made(TopK(self._plan, self._keys, as_expr(by), k, descending, rank, window))
+
+    def _fixed(self, window: Window, early: Duration) -> Windowed[S]:
+        return self._over(lambda named: WindowAggregate(self._plan, self._keys, named, window, micros(early)))
+
+    def _over(self, plan: Callable[[Named], Node]) -> Windowed[S]:
+        return Windowed(plan, self._made)
+
+
+class Windowed(Generic[S]):
+    """A stream with keys and a window, before its aggregates are named."""
+
+    def __init__(self, plan: Callable[[Named], Node], made: Callable[[Node], S]) -> None:
+        self._plan = plan
+        self._made = made
+
+    def agg(self, *unnamed: object, **aggregates: Aggregate) -> S:
+        """One result per key and window that has events.
+
+        >>> clicks.group_by("user").tumbling("5s").agg(n=wc.count())  # doctest: +SKIP
+        """
+        if unnamed:
+            raise ConfigError("PLAN.UNNAMED_AGGREGATE")
+        for name, value in aggregates.items():
+            if not isinstance(value, Aggregate):
+                raise ConfigError("PLAN.NOT_AGGREGATE", name=name, value=value)
+        return self._made(self._plan(tuple(aggregates.items())))
+
+
+def tumble(size: Duration, offset: Duration = 0, result: str = "window") -> Window:
+    """Windows one after another, for ``top``."""
+    return Window(micros(size), micros(size), micros(offset), result)
+
+
+def hop(size: Duration, every: Duration, offset: Duration = 0, result: str = "hold") -> Window:
+    """Overlapping windows, for ``top``."""
+    return Window(micros(size), micros(every), micros(offset), result)
