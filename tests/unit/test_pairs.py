@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from tests.properties.test_app import quick
 from waterclock.expr.nodes import col
 from waterclock.operators import pairs
+from waterclock.operators.base import hashes_of
 from waterclock.operators.coverage import Cover, folded, left_over, running_max, united
-from waterclock.operators.pairs import Pairing, expanded, hashes, overlapping
+from waterclock.operators.pairs import Pairing, expanded, overlapping
 from waterclock.plan import Input, Join
 from waterclock.schema import HASH, VE, VS, Schema
 from waterclock.time import FOREVER
@@ -133,6 +134,6 @@ def test_a_fold_keeps_keys_that_share_a_hash_apart() -> None:
 
 
 def test_hashes_are_sorted_and_distinct() -> None:
-    found = hashes(frame([(5, 0, 1), (2, 0, 1)]), None, np.array([5, 2**63], dtype=np.uint64))
+    found = hashes_of(frame([(5, 0, 1), (2, 0, 1)]), None, np.array([5, 2**63], dtype=np.uint64))
     assert found.tolist() == [2, 5, 2**63]
-    assert hashes(None).size == 0
+    assert hashes_of(None).size == 0

@@ -13,15 +13,21 @@ from waterclock.time import FOREVER
 
 Rule = Callable[["Query", Node], str]
 OPEN = big(FOREVER)
+DEEP = 4
 
 
 @dataclass
 class View:
     name: str
     sql: str
-    cheap: bool
-    """Computing it again costs no more than reading the stream again."""
+    depth: int
+    """How many costly views stand on each other here; 0 where computing it again only reads the stream again."""
     uses: int = 0
+
+    @property
+    def kept(self) -> bool:
+        """Whether it is computed once and for all: otherwise deep plans grow beyond what Spark can plan."""
+        return self.depth > 0 and (self.uses > 1 or (self.uses == 1 and self.depth % DEEP == 0))
 
 
 class Query:
@@ -56,15 +62,19 @@ class Query:
             return self._compiled(self._outputs[node.stream])
         if node.identity not in self._by_identity:
             sql = f"SELECT * FROM {self.view(node)}" if isinstance(node, Input) else self._rules[type(node)](self, node)
-            view = View(f"view_{len(self.views)}", sql, self._is_cheap(node))
+            view = View(f"view_{len(self.views)}", sql, self._depth(node))
             self._by_identity[node.identity] = view
             self.views.append(view)
         return self._by_identity[node.identity]
 
-    def _is_cheap(self, node: Node) -> bool:
+    def _depth(self, node: Node) -> int:
         if isinstance(node, Input):
-            return node.stream not in self._outputs
-        return node.stateless and all(self._is_cheap(child) for child in node.inputs)
+            return self._depth(self._outputs[node.stream]) if node.stream in self._outputs else 0
+        below = max(self._compiled(child).depth if self._is_made(child) else 0 for child in node.inputs)
+        return below + (0 if node.stateless else 1)
+
+    def _is_made(self, node: Node) -> bool:
+        return not isinstance(node, Input) or node.stream in self._outputs
 
 
 # -- arithmetic on times: an open end stays open -----------------------------------------------------------

@@ -75,8 +75,11 @@ def answer(
         _open(own, name, histories[stream])
     for view in query.views:
         made = own.sql(view.sql)
-        if view.uses > 1 and not view.cheap:
-            made = made.persist()
+        if view.kept:
+            try:
+                made = made.localCheckpoint()
+            except PySparkException as error:
+                raise _failure(", ".join(outputs), error) from error
         made.createOrReplaceTempView(view.name)
     return {name: _collected(own, name, query.results[name].name, node) for name, node in outputs.items()}
 
