@@ -37,7 +37,7 @@ def flights(month: int) -> pl.DataFrame:
         .with_columns(dep=departure)
         .with_columns(landing=pl.col("dep") + pl.duration(minutes="air_time"))
         .sort("dep")
-        .select(FLIGHT)
+        .select(*FLIGHT)
     )
 
 
@@ -71,7 +71,7 @@ def push(air: wc.SourceStream, sky: wc.SourceStream, month: int) -> None:
         stream.end()
 
 
-def show(name: str, query: "wc.Stream", app: wc.App, streams: tuple[wc.SourceStream, wc.SourceStream]) -> None:
+def show(name: str, query: wc.Stream, app: wc.App, streams: tuple[wc.SourceStream, wc.SourceStream]) -> None:
     """Runs one query over a month and prints the first rows of the answer."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--month", type=int, default=1)
@@ -81,8 +81,8 @@ def show(name: str, query: "wc.Stream", app: wc.App, streams: tuple[wc.SourceStr
     push(*streams, given.month)
     handle = app.run(mode=given.mode)
     handle.wait()
-    with pl.Config(tbl_rows=12, tbl_cols=-1):
-        print(handle.frame(name).sort("_vs", "_ve").with_columns(_instant("_vs"), _instant("_ve")))
+    with pl.Config(tbl_rows=12, tbl_cols=-1, tbl_width_chars=140):
+        print(handle.frame(name).sort("_vs", "_ve").select(_instant("_vs"), _instant("_ve"), pl.exclude("_vs", "_ve")))
 
 
 def _instant(column: str) -> pl.Expr:

@@ -24,7 +24,10 @@ def run(*arguments: object, cwd: Path, timeout: float = 60, **env: str) -> str:
 
 
 def test_every_example_is_tested() -> None:
-    assert {path.stem for path in EXAMPLES.glob("*.py")} == {"alerts", "clicks", "demo"}
+    assert {path.stem for path in EXAMPLES.glob("*.py")} == {
+        "alerts", "clicks", "demo", "fraud", "flights_data", "flights_in_air", "flights_bad_weather",
+        "flights_turnrounds", "flights_without_weather", "flights_delays",
+    }  # fmt: skip
 
 
 def test_clicks(tmp_path: Path) -> None:
@@ -36,6 +39,26 @@ def test_alerts_offline(tmp_path: Path) -> None:
     output = run(*command, cwd=tmp_path, ALERTS_SECONDS="1")
     assert "alerts_per_user: 2,000 rows in" in output
     assert "activity: 22,000 rows in" in output
+
+
+def test_fraud(tmp_path: Path) -> None:
+    assert "59 refunds of 300 clicks" in run(EXAMPLES / "fraud.py", "--clicks", 300, cwd=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("in_air", "carrier"),
+        ("bad_weather", "wind_speed"),
+        ("turnrounds", "next_flight"),
+        ("without_weather", "origin"),
+        ("delays", "p90"),
+    ],
+)
+def test_flights(name: str, answer: str, tmp_path: Path) -> None:
+    output = run(EXAMPLES / f"flights_{name}.py", cwd=tmp_path)
+    assert answer in output
+    assert "shape: (0," not in output
 
 
 @pytest.mark.spark
