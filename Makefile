@@ -34,8 +34,9 @@ check: $(READY) ## ruff, mypy --strict, import ladder
 bench: $(READY) ## measure against Structured Streaming and write bench/RESULTS.md (use a quiet machine)
 	$(BIN)/python -m bench
 
-soak: $(READY) ## long runs: more kill points, more random streams, more epochs
-	$(BIN)/python -m pytest -m soak
+soak: $(READY) ## long runs: more kill points, more random streams and plans, more epochs
+	WATERCLOCK_EXAMPLES=1 $(BIN)/python -m pytest -m soak
+	WATERCLOCK_EXAMPLES=1 $(BIN)/python -m pytest tests/properties -m "not soak"
 
 docs: $(READY) ## check that every example in the documentation runs
 	$(BIN)/python -m pytest tests/docs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from typing import Any
 
@@ -20,8 +21,13 @@ from waterclock.time import FOREVER
 CHECKS = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
 
 
+SHARE = float(os.environ.get("WATERCLOCK_EXAMPLES", "0.3"))
+"""Of the random examples that are worth trying, how many are tried; ``make soak`` tries all."""
+
+
 def quick(examples: int) -> Any:
-    return settings(max_examples=examples, deadline=None, derandomize=True, suppress_health_check=CHECKS, database=None)
+    tried = max(10, round(examples * SHARE))
+    return settings(max_examples=tried, deadline=None, derandomize=True, suppress_health_check=CHECKS, database=None)
 
 
 def check_every_run(plan: Node, script: Script, epoch_rows: int, points: bool = False) -> None:

@@ -40,7 +40,7 @@ def test_only_runs_that_reach_into_a_range_are_read() -> None:
     assert live_in([low], "spans", (0, SPACE)) == []
 
 
-@settings(max_examples=50)
+@settings(max_examples=50, deadline=None)
 @given(st.integers(1, 3000))
 def test_tiers_keep_the_number_of_runs_small(steps: int) -> None:
     """One run a step for ever: never more than FANOUT of a level, so the count grows with the logarithm."""
