@@ -20,7 +20,7 @@ CUTS = st.sampled_from([1, 2, 3, 5, 1000])
 
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_an_operator_alone(operator: str) -> None:
-    @quick(25)
+    @quick(60)
     @given(st.data(), scripts(most=10), CUTS)
     def check(data: st.DataObject, script: Script, epoch_rows: int) -> None:
         plan = data.draw(over(operator, *inputs(points=False)))
@@ -29,13 +29,13 @@ def test_an_operator_alone(operator: str) -> None:
     check()
 
 
-@quick(150)
+@quick(600)
 @given(algebra(), scripts(most=10), CUTS)
 def test_random_plans(plan: Node, script: Script, epoch_rows: int) -> None:
     check_every_run(plan, script, epoch_rows)
 
 
-@quick(80)
+@quick(300)
 @given(algebra(depth=4), scripts(most=10), st.integers(1, 5), st.randoms(use_true_random=False))
 def test_order_cuts_ctis_and_tasks_do_not_matter(
     plan: Node, script: Script, epoch_rows: int, chance: random.Random

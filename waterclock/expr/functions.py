@@ -109,6 +109,12 @@ def _text(a: pl.Expr) -> pl.Expr:
     return a.cast(pl.String)  # only a bare null is not one already
 
 
+def _split(a: pl.Expr, b: pl.Expr) -> pl.Expr:
+    # Polars does not broadcast a single text over a column of separators.
+    text = pl.concat_str([_text(a), _text(b).str.slice(0, 0)])
+    return text.str.split(_text(b))
+
+
 def _truncated_division(a: pl.Expr, b: pl.Expr) -> pl.Expr:
     # Spark's div rounds towards zero; Polars' // rounds down.
     whole = a.cast(pl.Int64).abs() // b.cast(pl.Int64).abs()
@@ -151,7 +157,7 @@ FUNCTIONS: dict[str, Function] = {
     "floor_to": Function("floor_to", "integers", _only("bigint", *INTEGERS), lambda a, *b: _floor_to(*(x.cast(pl.Int64) for x in (a, *b)))),
     "ceil_to": Function("ceil_to", "integers", _only("bigint", *INTEGERS), lambda a, *b: _ceil_to(*(x.cast(pl.Int64) for x in (a, *b)))),
     "array": Function("array", "values of one type", _array, lambda *a: pl.concat_list(*a)),
-    "split": Function("split", "strings", _only("array<string>", "string"), lambda a, b: _text(a).str.split(_text(b))),
+    "split": Function("split", "strings", _only("array<string>", "string"), _split),
     "lower": Function("lower", "a string", _only("string", "string"), lambda a: _text(a).str.to_lowercase()),
     "upper": Function("upper", "a string", _only("string", "string"), lambda a: _text(a).str.to_uppercase()),
     "trim": Function("trim", "a string", _only("string", "string"), lambda a: _text(a).str.strip_chars(" ")),
