@@ -67,7 +67,10 @@ def build(store: str, sink: str, **options: Any) -> wc.App:
         late="fail",
         retention=2_000_000,
     )
-    big = events.filter(wc.col("amount") > -300).group_by("user").hopping("1s", "500ms", result="window")
+    amount = wc.col("amount")
+    shown = events.filter(amount > -300).clip_join(events.filter(amount > 450), on="user")  # state that is removed
+    shown = shown.anti_join(events.filter(amount < -450), on="user")  # and time that is held back
+    big = shown.group_by("user").hopping("1s", "500ms", result="window")
     big.agg(n=wc.count(), total=wc.sum("amount"), top=wc.max("amount")).into("per_user")
     totals = app.read("per_user").filter(wc.col("n") > 1).tumbling("2s").agg(users=wc.count(), n=wc.sum("n"))
     totals.to(wc.jsonl(sink), name="totals")
