@@ -23,7 +23,7 @@ from waterclock.operators.registry import operator_of
 from waterclock.optimizer.cut import OUTPUT, Leg, Stateful, VertexPlan
 from waterclock.schema import HASH, VE, VS, bounds
 from waterclock.state import Indexed, Run, RunCache, Table, changes, live_in, merge, slice_range
-from waterclock.storage import Blob, encode, write_file
+from waterclock.storage import Blob, encode, write_frame
 from waterclock.streams import Declaration, Piece, scan_piece
 from waterclock.time import BEGINNING, FOREVER
 
@@ -271,12 +271,13 @@ def _save_run(
 
 
 def _save(program: Program, directory: str, epoch: int, frame: pl.DataFrame, state: bool) -> Saved:
-    data = encode(frame)
-    blob = None
-    if len(data) > INLINE:
+    data = blob = None
+    if frame.estimated_size() > INLINE:
         # The name is unique to this attempt: one that lost a race or was killed leaves a file that nobody names.
-        blob = write_file(Path(program.root), f"{directory}/e{epoch}-{uuid.uuid4().hex}.arrow", data)
+        blob = write_frame(Path(program.root), f"{directory}/e{epoch}-{uuid.uuid4().hex}.arrow", frame)
+    else:
+        data = encode(frame)
     hashes = (int(frame[HASH][0]), int(frame[HASH][-1])) if state else (0, 0)
     first, newest = bounds(frame, VS)
     last = bounds(frame, VE)[1] if state else newest
-    return Saved(frame.height, blob, None if blob else data, (hashes[0], first), (hashes[1], last))
+    return Saved(frame.height, blob, data, (hashes[0], first), (hashes[1], last))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from waterclock import crashpoints
 from waterclock.catalog import Commit, Intent, Snapshot
 from waterclock.errors import RunError, StoreError, WaterclockError
 from waterclock.operators.registry import latest as latest_of
 from waterclock.optimizer.cut import OUTPUT
+from waterclock.plan.aggregate import WindowAggregate
 from waterclock.runtime import coordinator as c
 from waterclock.runtime.inprocess import InProcessRunner
 from waterclock.runtime.recovery import check_output, producer_of, roll_back
@@ -26,6 +27,10 @@ from waterclock.time import BEGINNING, FOREVER
 POLL = 0.05
 SMALL_STATE = 64 << 20
 """An epoch that only moves time runs in the driver unless the state is larger than this."""
+
+
+HEAVY = 5
+"""A row of any operator but a fixed window costs about so many times more: smaller epochs are worth an exchange."""
 
 
 @dataclass
@@ -70,6 +75,9 @@ class VertexWorker:
         self._peers: dict[str, VertexWorker] = {}
         self._in_driver = InProcessRunner()
         self._parallelism = c.Parallelism(most_tasks or runner.cores)
+        if any(not isinstance(node.node, WindowAggregate) for node in program.plan.nodes):
+            share = max(1, self._parallelism.rows_per_task // HEAVY)
+            self._parallelism = replace(self._parallelism, rows_per_task=share)
         self._coordinator = c.Coordinator(self.inputs, self._parallelism)
         self._todo: deque[c.Instruction] = deque()
         self._done: Done | None = None

@@ -68,6 +68,18 @@ def write_file(root: Path, path: str, data: bytes, format: str = ARROW) -> Blob:
     return Blob(path, 0, len(data), zlib.crc32(data), format)
 
 
+def write_frame(root: Path, path: str, frame: pl.DataFrame) -> Blob:
+    """As ``write_file``, but straight from the frame: several times faster than through memory."""
+    target = root / path
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        frame.rechunk().write_ipc_stream(target)
+        with target.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as written:
+            return Blob(path, 0, len(written), zlib.crc32(written))
+    except OSError as error:
+        raise disk_error(error, target) from error
+
+
 def read(root: Path, blob: Blob, check: bool = True) -> pl.DataFrame:
     """The frame of a blob. Raises ``Damaged`` unless every byte is what was written.
 
@@ -127,7 +139,8 @@ def sync_file(path: Path) -> None:
 
 
 def disk_error(error: OSError, path: Path) -> StoreError:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+    # Polars tells the number in its text only.
+    if error.errno in (errno.ENOSPC, errno.EDQUOT) or f"(os error {errno.ENOSPC})" in str(error):
         return StoreError("STORE.FULL", path=path)
     return StoreError(
         "STORE.DAMAGED",
