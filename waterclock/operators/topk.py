@@ -62,7 +62,7 @@ class TopKWindowOperator(Operator):
         self.keys = list(node.keys)
 
     def prepare(self, port: int, rows: pl.LazyFrame) -> dict[str, pl.DataFrame]:
-        taken = rows.select(*_columns(self.node)).filter(pl.col(_BY).is_not_null()).collect()
+        taken = rows.select(*_columns(self.node)).collect()
         return {EVENTS: self.fold(EVENTS, hashed(taken, self.keys))}
 
     def fold(self, table: str, rows: pl.DataFrame) -> pl.DataFrame:
@@ -70,7 +70,8 @@ class TopKWindowOperator(Operator):
         vs, ve = rows[VS].to_numpy(), rows[VE].to_numpy()
         pane, offset = self.window.pane, self.window.offset
         first = (vs - offset) // pane
-        inside = np.flatnonzero(first == (ve - 1 - offset) // pane)
+        # Events without a value are never ranked, but they tell how far time has come.
+        inside = np.flatnonzero((first == (ve - 1 - offset) // pane) & rows[_BY].is_not_null().to_numpy())
         if not len(inside):
             return rows
         some = rows[inside]

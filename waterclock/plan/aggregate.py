@@ -7,7 +7,7 @@ from functools import cached_property
 
 from waterclock.errors import ConfigError
 from waterclock.expr.nodes import Expr
-from waterclock.plan.nodes import Node
+from waterclock.plan.nodes import Ended, Unary
 from waterclock.plan.window import RESULTS, Window
 from waterclock.schema import NUMBERS, ORDERED, Schema
 from waterclock.time import show_duration
@@ -64,10 +64,9 @@ class Aggregate:
 
 
 @dataclass(frozen=True, eq=False)
-class Aggregation(Node):
+class Aggregation(Unary):
     """Aggregates per key; the subclasses say over which windows."""
 
-    input: Node
     keys: tuple[str, ...]
     aggregates: tuple[tuple[str, Aggregate], ...]
 
@@ -75,10 +74,6 @@ class Aggregation(Node):
         if not self.aggregates:
             raise ConfigError("PLAN.NO_AGGREGATE")
         assert self.schema
-
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        return (self.input,)
 
     @cached_property
     def schema(self) -> Schema:
@@ -100,7 +95,7 @@ class Aggregation(Node):
 
 
 @dataclass(frozen=True, eq=False)
-class WindowAggregate(Aggregation):
+class WindowAggregate(Ended, Aggregation):
     """Over fixed windows, membership by overlap.
 
     With ``early``, a window's result is given that long before it is final, and again as a new revision whenever
@@ -124,14 +119,6 @@ class WindowAggregate(Aggregation):
     @cached_property
     def points(self) -> bool:
         return self.window.result == "point_end"
-
-    @cached_property
-    def open_ended(self) -> bool:
-        return False
-
-    @cached_property
-    def endless(self) -> bool:
-        return False
 
     @property
     def over(self) -> str:
@@ -158,18 +145,8 @@ class SnapshotAggregate(Aggregation):
 
 
 @dataclass(frozen=True, eq=False)
-class Distinct(Node):
+class Distinct(Unary):
     """At every instant each payload once: one event per snapshot of equal payloads."""
-
-    input: Node
-
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        return (self.input,)
-
-    @cached_property
-    def schema(self) -> Schema:
-        return self.input.schema
 
     @property
     def label(self) -> str:
@@ -177,7 +154,7 @@ class Distinct(Node):
 
 
 @dataclass(frozen=True, eq=False)
-class SessionAggregate(Aggregation):
+class SessionAggregate(Ended, Aggregation):
     """Over sessions: events of a key less than ``timeout`` apart. One result per session, ``[first, last + timeout)``.
 
     With ``maximum`` a session is cut at multiples of it, as semantics of Stream Analytics have it.
@@ -196,21 +173,13 @@ class SessionAggregate(Aggregation):
     def points(self) -> bool:
         return self.result == "point_end"
 
-    @cached_property
-    def open_ended(self) -> bool:
-        return False
-
-    @cached_property
-    def endless(self) -> bool:
-        return False
-
     @property
     def over(self) -> str:
         return f"{show_session(self.timeout, self.maximum)} result={self.result}"
 
 
 @dataclass(frozen=True, eq=False)
-class CountAggregate(Aggregation):
+class CountAggregate(Ended, Aggregation):
     """Over the last ``n`` distinct start times of a key; membership by overlap with ``[first start, last + 1)``."""
 
     n: int
@@ -226,24 +195,15 @@ class CountAggregate(Aggregation):
     def points(self) -> bool:
         return self.result == "point_end"
 
-    @cached_property
-    def open_ended(self) -> bool:
-        return False
-
-    @cached_property
-    def endless(self) -> bool:
-        return False
-
     @property
     def over(self) -> str:
         return f"last({self.n}) result={self.result}"
 
 
 @dataclass(frozen=True, eq=False)
-class TopK(Node):
+class TopK(Unary):
     """Per key and snapshot (or window): the events whose SQL RANK by ``by`` is at most ``k``, ties included."""
 
-    input: Node
     keys: tuple[str, ...]
     by: Expr
     k: int
@@ -262,10 +222,6 @@ class TopK(Node):
         for key in self.keys:
             self.input.schema.type_of(key)
         assert self.schema
-
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        return (self.input,)
 
     @cached_property
     def schema(self) -> Schema:

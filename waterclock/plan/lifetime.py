@@ -8,24 +8,14 @@ from functools import cached_property
 from waterclock.errors import ConfigError
 from waterclock.expr.nodes import Call, Expr, Literal, Start
 from waterclock.plan.aggregate import check_session, show_session
-from waterclock.plan.nodes import Node
-from waterclock.schema import INTEGERS, Schema
+from waterclock.plan.nodes import Ended, Unary
+from waterclock.schema import INTEGERS
 from waterclock.time import FOREVER, show_duration
 
 
 @dataclass(frozen=True, eq=False)
-class Lifetime(Node):
+class Lifetime(Unary):
     """Changes lifetimes and nothing else."""
-
-    input: Node
-
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        return (self.input,)
-
-    @cached_property
-    def schema(self) -> Schema:
-        return self.input.schema
 
     @cached_property
     def points(self) -> bool:
@@ -125,7 +115,7 @@ class Extend(Lifetime):
 
 
 @dataclass(frozen=True, eq=False)
-class ClipDuration(Lifetime):
+class ClipDuration(Ended, Lifetime):
     """Lasts at most ``limit``."""
 
     limit: int
@@ -138,34 +128,18 @@ class ClipDuration(Lifetime):
     def points(self) -> bool:
         return self.input.points or self.limit == 1
 
-    @cached_property
-    def open_ended(self) -> bool:
-        return False
-
-    @cached_property
-    def endless(self) -> bool:
-        return False
-
     @property
     def label(self) -> str:
         return f"clip duration {show_duration(self.limit)}"
 
 
 @dataclass(frozen=True, eq=False)
-class PointAtEnd(Lifetime):
+class PointAtEnd(Ended, Lifetime):
     """A point where the event ends; an open-ended event gives nothing."""
 
     @cached_property
     def points(self) -> bool:
         return True
-
-    @cached_property
-    def open_ended(self) -> bool:
-        return False
-
-    @cached_property
-    def endless(self) -> bool:
-        return False
 
     @property
     def label(self) -> str:
@@ -198,7 +172,7 @@ class Quantize(Lifetime):
 
 
 @dataclass(frozen=True, eq=False)
-class HopLifetime(Lifetime):
+class HopLifetime(Ended, Lifetime):
     """Trill's hopping lifetime: from the next grid point for ``width``; the end of the event does not matter."""
 
     width: int
@@ -207,14 +181,6 @@ class HopLifetime(Lifetime):
 
     def __post_init__(self) -> None:
         _check_grid("hop_lifetime", self.width, self.hop)
-
-    @cached_property
-    def open_ended(self) -> bool:
-        return False
-
-    @cached_property
-    def endless(self) -> bool:
-        return False
 
     @property
     def label(self) -> str:
@@ -251,7 +217,7 @@ class Chop(Lifetime):
 
 
 @dataclass(frozen=True, eq=False)
-class SessionLifetime(Lifetime):
+class SessionLifetime(Ended, Lifetime):
     """Every event lives until the end of its session."""
 
     keys: tuple[str, ...]
@@ -265,14 +231,6 @@ class SessionLifetime(Lifetime):
 
     @property
     def stateless(self) -> bool:
-        return False
-
-    @cached_property
-    def open_ended(self) -> bool:
-        return False
-
-    @cached_property
-    def endless(self) -> bool:
         return False
 
     @property

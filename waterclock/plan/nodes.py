@@ -90,8 +90,35 @@ class Input(Node):
 
 
 @dataclass(frozen=True, eq=False)
-class Filter(Node):
+class Unary(Node):
+    """Over one input; unless it says otherwise, with the same columns."""
+
     input: Node
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return (self.input,)
+
+    @cached_property
+    def schema(self) -> Schema:
+        return self.input.schema
+
+
+@dataclass(frozen=True, eq=False)
+class Ended(Unary):
+    """Whatever goes in, every result ends."""
+
+    @cached_property
+    def open_ended(self) -> bool:
+        return False
+
+    @cached_property
+    def endless(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, eq=False)
+class Filter(Unary):
     predicate: Expr
 
     def __post_init__(self) -> None:
@@ -107,14 +134,6 @@ class Filter(Node):
             )
 
     @property
-    def inputs(self) -> tuple[Node, ...]:
-        return (self.input,)
-
-    @cached_property
-    def schema(self) -> Schema:
-        return self.input.schema
-
-    @property
     def stateless(self) -> bool:
         return True
 
@@ -124,16 +143,11 @@ class Filter(Node):
 
 
 @dataclass(frozen=True, eq=False)
-class Project(Node):
-    input: Node
+class Project(Unary):
     columns: tuple[tuple[str, Expr], ...]
 
     def __post_init__(self) -> None:
         assert self.schema  # checks names and types now, where the user's line is on the stack
-
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        return (self.input,)
 
     @cached_property
     def schema(self) -> Schema:
@@ -153,19 +167,14 @@ class Project(Node):
 
 
 @dataclass(frozen=True, eq=False)
-class Explode(Node):
+class Explode(Unary):
     """Select-many: one event for every element of an array, with the same lifetime; none for an empty one or null."""
 
-    input: Node
     column: str
     array: Expr
 
     def __post_init__(self) -> None:
         assert self.schema
-
-    @property
-    def inputs(self) -> tuple[Node, ...]:
-        return (self.input,)
 
     @cached_property
     def schema(self) -> Schema:
