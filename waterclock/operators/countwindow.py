@@ -15,7 +15,6 @@ import polars as pl
 from waterclock.operators.aggregates import Aggregates
 from waterclock.operators.base import Operator, Spec, Stepped, Turn, hashed, hashes_of, together
 from waterclock.operators.ranges import Line, numbered, over_ranges, per_lifetime
-from waterclock.operators.snapshot import least_of_others
 from waterclock.plan.aggregate import CountAggregate
 from waterclock.schema import HASH, VE, VS, bounds
 from waterclock.state import GONE, ID
@@ -77,7 +76,7 @@ class CountOperator(Operator):
             added[EVENTS] = arrived.filter(pl.Series(needed[before:]))
         if self._holds:
             gone = turn.state[NEXT].of(touched)
-            held = least_of_others(turn.state[NEXT], touched, gone, old)
+            held = turn.state[NEXT].least(gone)
             if gone is not None:
                 removed[NEXT] = gone
             if following.height:

@@ -24,7 +24,6 @@ from waterclock.operators.ranges import Line, numbered, over_ranges, per_lifetim
 from waterclock.plan.aggregate import SnapshotAggregate
 from waterclock.plan.nodes import Node
 from waterclock.schema import HASH, VE, VS, bounds
-from waterclock.state import Table
 from waterclock.time import BEGINNING, FOREVER
 
 ALIVE = "alive"
@@ -73,7 +72,7 @@ class SnapshotsOperator(Operator):
         if rows is None:
             return Stepped(self.nothing, self._cti(new, opened.least()), lows=lows)
         gone = opened.of(touched)
-        held = least_of_others(opened, touched, gone, old) if self.result == "window" else None
+        held = opened.least(gone) if self.result == "window" else None
         snapshots, still_open = self._snapshots(rows, gone, new)
         added: dict[str, pl.DataFrame] = {}
         if arrived is not None and (kept := arrived.filter(pl.col(VE) > new)).height and new < FOREVER:
@@ -132,25 +131,6 @@ class SnapshotsOperator(Operator):
             "hold": (end, end + (end - start)),
         }[self.result]
         return pl.Series(VS, vs, dtype=pl.Int64), pl.Series(VE, ve, dtype=pl.Int64)
-
-
-def least_of_others(table: Table, touched: np.ndarray, gone: pl.DataFrame | None, upto: int) -> int | None:
-    """The least start of the rows that stay when those of the touched keys, ``gone``, are replaced.
-
-    No row starts behind ``upto``. Looks at the rows in order of their start, ever more at a time.
-    """
-    least = table.least()
-    if least is None or gone is None or gone[VS].min() > least:  # type: ignore[operator]
-        return least
-    after, width = least - 1, max(1, (upto - least) >> 10)
-    while after < upto:
-        till = min(after + width, upto)
-        others = np.setdiff1d(table.due(after, till, VS), touched, assume_unique=True)
-        found = table.of(others) if len(others) else None
-        if found is not None and (near := found.filter(pl.col(VS) <= till)).height:
-            return bounds(near, VS)[0]
-        after, width = till, width * 2
-    return None
 
 
 class SnapshotOperator(SnapshotsOperator):

@@ -56,20 +56,8 @@ def decode(data: bytes | memoryview) -> pl.DataFrame:
     return pl.read_ipc_stream(io.BytesIO(data))
 
 
-def write_file(root: Path, path: str, data: bytes, format: str = ARROW) -> Blob:
-    """A file of its own; the caller makes the name unique to this attempt."""
-    target = root / path
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with target.open("xb") as file:
-            file.write(data)
-    except OSError as error:
-        raise disk_error(error, target) from error
-    return Blob(path, 0, len(data), zlib.crc32(data), format)
-
-
 def write_frame(root: Path, path: str, frame: pl.DataFrame) -> Blob:
-    """As ``write_file``, but straight from the frame: several times faster than through memory."""
+    """A file of its own, straight from the frame; the caller makes the name unique to this attempt."""
     target = root / path
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
