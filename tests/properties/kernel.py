@@ -77,7 +77,8 @@ def run_operator(node: Node, batches: Sequence[Batch], fanout: int = 3) -> tuple
             for spec in operator.tables:
                 if spec.shared and number > 0:
                     continue
-                frame = changes(stepped.added.get(spec.name), stepped.removed.get(spec.name), spec.mortal, epoch)
+                news = arrived.get(spec.name) if spec.name in stepped.kept else stepped.added.get(spec.name)
+                frame = changes(news, stepped.removed.get(spec.name), spec.mortal, epoch)
                 if frame is not None:
                     added[spec.name].append(frame)
         assert min(ctis) >= cti, "time went back"

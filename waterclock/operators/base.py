@@ -14,6 +14,8 @@ from waterclock.plan.nodes import Node
 from waterclock.schema import HASH, VE, VS
 from waterclock.state.table import Table, distinct
 
+_SAMPLE = 1024
+
 
 @dataclass(frozen=True)
 class Spec:
@@ -54,6 +56,8 @@ class Stepped:
     """Rows of mortal tables that are gone, as ``Table`` gave them (at least hash, number, start and end)."""
     lows: dict[str, int] = field(default_factory=dict)
     """Per table: rows that end at or before this are not needed any more."""
+    kept: frozenset[str] = frozenset()
+    """Tables that get all rows of their name that arrived, as they are; nothing is ``added`` to them besides."""
 
 
 class Operator(ABC):
@@ -81,7 +85,14 @@ class Operator(ABC):
 
 def hashed(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """With the hash of the key, in the order that tables have."""
-    return frame.with_columns(pl.Series(HASH, hash_rows(frame, keys), dtype=pl.UInt64)).sort(HASH, VS, VE)
+    hashes = hash_rows(frame, keys)
+    rows = frame.with_columns(pl.Series(HASH, hashes, dtype=pl.UInt64))
+    if np.unique(hashes[:_SAMPLE]).size == hashes[:_SAMPLE].size:  # keys that seem to be unique: one column is enough
+        ordered = rows.sort(HASH)
+        found = ordered[HASH].to_numpy()
+        if (found[1:] != found[:-1]).all():
+            return ordered
+    return rows.sort(HASH, VS, VE)
 
 
 def hashes_of(*found: pl.DataFrame | np.ndarray | None) -> np.ndarray:

@@ -66,13 +66,13 @@ class ClipOperator(Operator):
             removed = done.filter(pl.col(ID).is_not_null())
             held = lefts.filter(~final & lefts[ID].is_null().to_numpy()).drop(ID)
             output = done.with_columns(pl.Series(VE, ends[final], dtype=pl.Int64))
-        added = {LEFT: held, RIGHT: None if starts is None else starts.filter(pl.col(VS) > low)}
         return Stepped(
             output,
             earliest(low, waiting.least(removed), None if held is None else held[VS].min()),
-            {name: frame for name, frame in added.items() if frame is not None and frame.height},
+            {} if held is None or not held.height else {LEFT: held},
             {} if removed is None or not removed.height else {LEFT: removed},
             {RIGHT: low},
+            frozenset([RIGHT]),
         )
 
     def _named(self, keys: tuple[str, ...]) -> list[tuple[str, str]]:

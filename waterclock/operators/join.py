@@ -70,10 +70,7 @@ class JoinOperator(Operator):
             assert frame is None or bounds(frame, VS)[0] >= old, "an event arrived behind the CTI"
         left_cover, right_cover = Cover(), Cover()
         results = self._meet(turn, lefts, rights, left_cover, right_cover)
-        added: dict[str, pl.DataFrame | None] = {
-            LEFT: None if lefts is None or self.kind == "anti" else lefts.filter(pl.col(VE) > right),
-            RIGHT: None if rights is None else rights.filter(pl.col(VE) > left),
-        }
+        added: dict[str, pl.DataFrame | None] = {}
         removed: dict[str, pl.DataFrame | None] = {}
         cti = min(left, right)
         for table, arrived, cover, others, port in (
@@ -93,6 +90,7 @@ class JoinOperator(Operator):
             {table: frame for table, frame in added.items() if frame is not None and frame.height},
             {table: frame for table, frame in removed.items() if frame is not None and frame.height},
             {table: left if table in (RIGHT, RIGHT_GAPS) else right for table in turn.state},
+            frozenset([RIGHT] if self.kind == "anti" else [LEFT, RIGHT]),
         )
 
     # -- pairs -------------------------------------------------------------------------------------------

@@ -65,8 +65,6 @@ class SemiOperator(Operator):
             assert frame is None or bounds(frame, VS)[0] >= time, "an event arrived behind the CTI"
         new, low = turn.new[1], min(turn.new)
         added: dict[str, pl.DataFrame] = {}
-        if rights is not None:
-            added[RIGHT] = rights.filter(pl.col(VE) > low)
         removed: dict[str, pl.DataFrame] = {}
         rows = self._touched(turn, lefts, rights)
         output, held = self.nothing, None
@@ -80,6 +78,7 @@ class SemiOperator(Operator):
             {table: frame for table, frame in added.items() if frame.height},
             {table: frame for table, frame in removed.items() if frame.height},
             {LEFT: new, RIGHT: low, OPEN: new if new == FOREVER else _before(new)},
+            frozenset([RIGHT]),
         )
 
     def _touched(self, turn: Turn, lefts: pl.DataFrame | None, rights: pl.DataFrame | None) -> _Rows | None:

@@ -49,6 +49,10 @@ class VertexPlan:
     def stages(self) -> int:
         return 1 + max((node.stage for node in self.nodes), default=0)
 
+    def stage_of(self, node: str) -> int:
+        """The stage whose tasks step a stateful node."""
+        return next(each.stage for each in self.nodes if each.id == node)
+
     @property
     def inputs(self) -> tuple[str, ...]:
         legs = [*self.legs, *(leg for node in self.nodes for leg in node.legs)]

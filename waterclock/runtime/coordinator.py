@@ -32,6 +32,11 @@ class Parallelism:
     most: int
     rows_per_task: int = 500_000
 
+    @property
+    def worth_reading_ahead(self) -> int:
+        """From this many rows on: a job of its own costs as much as some of them."""
+        return self.rows_per_task // 4
+
     def tasks(self, rows: int) -> int:
         return 1 if rows <= 2 * self.rows_per_task else min(self.most, -(-rows // self.rows_per_task))
 
@@ -140,9 +145,7 @@ class Coordinator:
                 return [Record(intent), Execute(intent)]
             case "running", Executed(offers):
                 assert self.current is not None
-                if not self.stopping:
-                    after = {name: Offer(r.end, r.new) for name, r in self.current.inputs.items()}
-                    self.following = self._cut(self._ahead(self.current, after), offers)
+                self.following = self.preview(offers)
                 self.state = "committing"
                 return [Commit(self.current, self.following)]
             case "committing", Committed(snapshot, pending):
@@ -157,6 +160,14 @@ class Coordinator:
                 return [Halt()] if self.state == "idle" else []
             case _:
                 raise InvalidTransition(self.state, event, self.story)
+
+    def preview(self, offers: dict[str, Offer]) -> Intent | None:
+        """What would follow the intent in hand if that were all there is."""
+        assert self.current is not None
+        if self.stopping:
+            return None
+        after = {name: Offer(r.end, r.new) for name, r in self.current.inputs.items()}
+        return self._cut(self._ahead(self.current, after), offers)
 
     def validate(self) -> None:
         """The invariants of the attributes; tests call it after every event."""

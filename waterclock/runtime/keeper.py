@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 import uuid
-import zlib
 from pathlib import Path
 
 from waterclock import crashpoints
@@ -12,7 +11,7 @@ from waterclock.catalog import StreamRow
 from waterclock.runtime.log import StreamReader
 from waterclock.runtime.store import Store
 from waterclock.schema import VS, bounds
-from waterclock.storage.blobs import PARQUET, Blob, sync_file
+from waterclock.storage.blobs import PARQUET, Blob, checksum, sync_file
 from waterclock.streams import Segment
 from waterclock.time import BEGINNING
 
@@ -22,6 +21,10 @@ MOST_GROUPS = 8
 """Merged in one go; the rest waits for the next."""
 FULL = 128 << 20
 """Segments of this many bytes are not merged further."""
+LARGE = 4 << 20
+"""Segments of this many bytes wait until the app has time: they do no harm but take space."""
+MOST_LARGE = 64
+"""But no more of them than this."""
 ORPHAN_AGE = 60.0
 """A growing file that nobody names is removed when it is this old: another process may be about to commit to it."""
 GRACE = 5.0
@@ -41,6 +44,8 @@ class Keeper:
         self._orphan_age = orphan_age
         self._tidied = time.monotonic()
         self._swept = 0.0
+        self._busy: dict[str, int] = {}
+        """The epochs of the vertices at the last look."""
         self._unnamed: dict[str, float] = {}
         """Files that nobody named when last looked, and since when."""
 
@@ -78,7 +83,10 @@ class Keeper:
         """Forget, compact, trim, sweep."""
         catalog = self._store.catalog
         delivered = catalog.sinks.delivered()
-        for vertex in catalog.epochs.vertices():
+        vertices = catalog.epochs.vertices()
+        before, self._busy = self._busy, {vertex.name: vertex.epoch for vertex in vertices}
+        idle = before == self._busy
+        for vertex in vertices:
             if vertex.name in self._vertices:
                 with catalog.transaction(self._store.lease):
                     catalog.epochs.forget(vertex.name, min(vertex.durable, delivered.get(vertex.name, vertex.durable)))
@@ -89,7 +97,7 @@ class Keeper:
                 catalog.streams.drop_time_marks(name, floor)
             self._trim(row, floor)
             for _ in range(MOST_GROUPS):
-                if not self._compact(name, floor):
+                if not self._compact(name, floor, idle):
                     break
         if time.monotonic() - self._swept >= 2 * self._tidy_every:
             self.sweep()
@@ -108,9 +116,9 @@ class Keeper:
                 floor = min(floor, catalog.epochs.snapshot(row.name, delivered[row.name]).output_end)
         return floor
 
-    def _compact(self, name: str, floor: int) -> bool:
+    def _compact(self, name: str, floor: int, idle: bool) -> bool:
         row = self._store.catalog.streams.get(name)
-        group = pick_group(self._store.catalog.streams.segments(name, row.first, floor), floor)
+        group = pick_group(self._store.catalog.streams.segments(name, row.first, floor), floor, idle)
         if not group:
             return False
         frame = StreamReader(self._store.catalog, row.name).read(group[0].first, group[-1].end)
@@ -120,7 +128,7 @@ class Keeper:
         sync_file(target)
         crashpoints.reach("compact.after_file")
         data = target.read_bytes()
-        blob = Blob(path, 0, len(data), zlib.crc32(data), PARQUET)
+        blob = Blob(path, 0, len(data), checksum(data), PARQUET)
         first, cti, level = group[0].first, group[-1].cti, group[0].level + 1
         merged = Segment(first, frame.height, cti, blob, *bounds(frame, VS), level=level)
         with self._store.catalog.transaction(self._store.lease, durable=True):
@@ -172,12 +180,15 @@ class Keeper:
             return False
 
 
-def pick_group(segments: list[Segment], floor: int) -> list[Segment]:
-    """The first group of neighbours of one level that is worth merging."""
+def pick_group(segments: list[Segment], floor: int, idle: bool) -> list[Segment]:
+    """The first group of neighbours of one level that is worth merging; of large ones only when there is time."""
+    large = [s for s in segments if s.external is None and s.blob is not None and s.blob.length >= LARGE]
+    waiting = not idle and len(large) <= MOST_LARGE
     group: list[Segment] = []
     for segment in segments:
         full = segment.blob is None or segment.blob.length >= FULL
-        if segment.end > floor or segment.external is not None or (segment.level > 0 and full):
+        fixed = segment.end > floor or segment.external is not None or (segment.level > 0 and full)
+        if fixed or (waiting and segment in large):
             group = []
             continue
         if group and group[0].level != segment.level:

@@ -7,8 +7,7 @@ its stateful nodes, steps them and runs the legs behind. Blocks for later stages
 from __future__ import annotations
 
 import threading
-import uuid
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,14 +20,12 @@ from waterclock.operators.base import Operator, Turn
 from waterclock.operators.registry import latest as latest_of
 from waterclock.operators.registry import operator_of
 from waterclock.optimizer.cut import OUTPUT, Leg, Stateful, VertexPlan
-from waterclock.schema import HASH, VE, VS, bounds
-from waterclock.state import Indexed, Run, RunCache, Table, changes, live_in, merge, slice_range
-from waterclock.storage import Blob, encode, write_frame
+from waterclock.runtime.exchange import Block
+from waterclock.runtime.files import Saved, decoded, retain, save
+from waterclock.schema import HASH, VE, VS
+from waterclock.state import Run, Table, changes, live_in, merge, slice_range
 from waterclock.streams import Declaration, Piece, scan_piece
 from waterclock.time import BEGINNING, FOREVER
-
-INLINE = 256 << 10
-"""Results up to this many bytes go back to the driver, which appends them to a growing file."""
 
 
 @dataclass(frozen=True)
@@ -60,31 +57,6 @@ class Step:
     """Runs of each node that this step rewrites; all tables together."""
 
 
-@dataclass(frozen=True)
-class Block:
-    """Rows on their way to a stateful node. One comes from every origin, empty or not: it carries time."""
-
-    target: str
-    leg: int
-    origin: int
-    cti: int
-    top: int
-    tables: dict[str, pl.DataFrame]
-
-
-@dataclass(frozen=True)
-class Saved:
-    """A frame that was written to a file, or comes along as bytes."""
-
-    rows: int
-    blob: Blob | None
-    data: bytes | None
-    least: tuple[int, int]
-    """Least hash (0 for output rows) and least start."""
-    greatest: tuple[int, int]
-    """Greatest hash, and greatest end (state) or greatest start (output)."""
-
-
 @dataclass
 class Report:
     stage: int
@@ -101,37 +73,33 @@ class Report:
     """By node and table: for this range of keys."""
 
 
-_cache = RunCache()
 _operators: dict[str, Operator] = {}
 _lock = threading.Lock()
 
 
 def execute(program: Program, step: Step) -> list[Report]:
     """The whole step in this process, stage after stage."""
-    inbox: list[list[Block]] = [[] for _ in range(step.parts)]
+    waiting: list[Block] = []
     reports: list[Report] = []
     for index in range(len(step.pieces)):
         sent, report = read_stage(program, step, index)
         reports.append(report)
-        for part, block in sent:
-            inbox[part].append(block)
+        waiting += sent
     for stage in range(1, program.plan.stages):
-        outbox: list[list[Block]] = [[] for _ in range(step.parts)]
-        for part in range(step.parts):
-            sent, report = key_stage(program, step, stage, part, inbox[part])
+        here = [block for block in waiting if program.plan.stage_of(block.target) == stage]
+        for part, keys in enumerate(ranges(step.parts)):
+            sent, report = key_stage(program, step, stage, part, [block.part(keys) for block in here])
             reports.append(report)
-            for target, block in sent:
-                outbox[target].append(block)
-        inbox = outbox
+            waiting += sent
     return reports
 
 
-def read_stage(program: Program, step: Step, index: int) -> tuple[list[tuple[int, Block]], Report]:
+def read_stage(program: Program, step: Step, index: int) -> tuple[list[Block], Report]:
     """Stage 0: the legs behind the input streams, over the pieces of this task."""
     crashpoints.reach("task.running")
     plan = program.plan
     report = Report(0, index)
-    out: list[tuple[int, Block]] = []
+    out: list[Block] = []
     for target, its_legs in plan.targets():
         for number, leg in enumerate(its_legs):
             if leg.stage == 0:
@@ -142,23 +110,20 @@ def read_stage(program: Program, step: Step, index: int) -> tuple[list[tuple[int
 
 
 def key_stage(
-    program: Program, step: Step, stage: int, part: int, blocks: Iterable[Block]
-) -> tuple[list[tuple[int, Block]], Report]:
+    program: Program, step: Step, stage: int, part: int, blocks: Sequence[Block]
+) -> tuple[list[Block], Report]:
     """Stage k: the stateful nodes of this stage over one range of keys, and the legs behind them."""
     plan = program.plan
     report = Report(stage, part)
-    out: list[tuple[int, Block]] = []
-    here = {node.id: node for node in plan.nodes if node.stage == stage}
-    arrived: dict[str, list[Block]] = {name: [] for name in here}
-    for block in blocks:
-        if block.target in here:
-            arrived[block.target].append(block)
-        else:
-            out.append((part, block))
-    for node in here.values():
+    out: list[Block] = []
+    for node in plan.nodes:
+        if node.stage != stage:
+            continue
         # Ordered by origin: the order of arrival never matters.
-        ordered = sorted(arrived[node.id], key=lambda block: (block.leg, block.origin))
-        output, cti = _step_node(program, step, node, part, ordered, report)
+        arrived = sorted(
+            (block for block in blocks if block.target == node.id), key=lambda block: (block.leg, block.origin)
+        )
+        output, cti = _step_node(program, step, node, part, arrived, report)
         for target, its_legs in plan.targets():
             for number, leg in enumerate(its_legs):
                 if leg.origin == node.id:
@@ -175,7 +140,7 @@ def _input(program: Program, step: Step, index: int, leg: Leg) -> pl.LazyFrame:
 
 def _run_leg(
     program: Program, step: Step, target: str, number: int, leg: Leg, frame: pl.LazyFrame, cti: int, origin: int,
-    out: list[tuple[int, Block]], report: Report,
+    out: list[Block], report: Report,
 ) -> None:  # fmt: skip
     rows = legs.run(leg, frame)
     cti = legs.cti(leg, cti)
@@ -183,17 +148,15 @@ def _run_leg(
         report.output_cti = min(report.output_cti, cti)
         collected = rows.collect()
         if collected.height:
-            saved = _save(program, f"streams/{program.plan.name}", step.epoch, collected, state=False)
+            saved = save(program.root, f"streams/{program.plan.name}", step.epoch, collected, state=False)
             report.outputs.append((number, saved, digest(collected)))
         return
     node = next(node for node in program.plan.nodes if node.id == target)
     operator = _operator(node)
     tables = operator.prepare(leg.port, rows)
     top = max((_top(frame) for frame in tables.values()), default=BEGINNING)
-    shared = {spec.name for spec in operator.tables if spec.shared}
-    for part, keys in enumerate(ranges(step.parts)):
-        mine = {name: frame if name in shared else slice_range(frame, keys) for name, frame in tables.items()}
-        out.append((part, Block(target, number, origin, cti, top, {n: f for n, f in mine.items() if f.height})))
+    shared = frozenset(spec.name for spec in operator.tables if spec.shared)
+    out.append(Block(target, number, origin, cti, top, tables, shared))
 
 
 def _top(frame: pl.DataFrame) -> int:
@@ -207,7 +170,6 @@ def _step_node(
     program: Program, step: Step, node: Stateful, part: int, blocks: list[Block], report: Report
 ) -> tuple[pl.DataFrame, int]:
     operator = _operator(node)
-    root = Path(program.root)
     keys = ranges(step.parts)[part]
     runs = step.runs.get(node.id, ())
     merging = step.merges.get(node.id, ())
@@ -218,13 +180,13 @@ def _step_node(
         old.append(step.node_ctis.get(f"{node.id}:{port}", BEGINNING))
         new.append(max(old[-1], min(block.cti for block in blocks if node.legs[block.leg].port == port)))
         report.ctis[f"{node.id}:{port}"] = new[-1]
-    with _lock:
-        _cache.retain(f"{program.root} {program.plan.name} {node.id}", {run.blob for run in runs})
+    files = {saved.blob for block in blocks for saved in block.files.values() if saved.blob is not None}
+    retain(f"{program.root} {program.plan.name} {node.id}", {run.blob for run in runs} | files)
     state: dict[str, Table] = {}
     for spec in operator.tables:
         part_of_table = (0, SPACE) if spec.shared else keys
         low = step.lows.get(f"{node.id}:{spec.name}", BEGINNING)
-        found = _indexed(root, live_in(runs, spec.name, part_of_table))
+        found = decoded(program.root, (run.blob for run in live_in(runs, spec.name, part_of_table)))
         state[spec.name] = Table(found, part_of_table, low, spec.mortal, step.epoch)
     arrived: dict[str, pl.DataFrame] = {}
     for name in {name for block in blocks for name in block.tables}:
@@ -236,13 +198,18 @@ def _step_node(
         report.lows[f"{node.id}:{spec.name}"] = low
         if spec.shared and part > 0:
             continue
-        frame = changes(stepped.added.get(spec.name), stepped.removed.get(spec.name), spec.mortal, step.epoch)
+        added = stepped.added.get(spec.name)
+        if spec.name in stepped.kept:
+            added = _keep(node, spec.name, blocks, low, report)
+        frame = changes(added, stepped.removed.get(spec.name), spec.mortal, step.epoch)
         if frame is not None:
             _save_run(program, step, node, spec.name, frame, 0, report)
         part_of_table = (0, SPACE) if spec.shared else keys
         old_runs = live_in(merging, spec.name, part_of_table)
         if old_runs:
-            frames = [slice_range(run.frame, part_of_table) for run in _indexed(root, old_runs)]
+            frames = [
+                slice_range(run.frame, part_of_table) for run in decoded(program.root, (r.blob for r in old_runs))
+            ]
             merged = operator.fold(spec.name, merge(frames, low, spec.mortal))
             if merged.height:
                 level = max(run.level for run in old_runs) + 1
@@ -251,9 +218,16 @@ def _step_node(
     return stepped.output, stepped.cti
 
 
-def _indexed(root: Path, runs: list[Run]) -> list[Indexed]:
-    with _lock:  # vertices of one process share the cache
-        return [_cache.get(root, run.blob) for run in runs]
+def _keep(node: Stateful, table: str, blocks: Sequence[Block], low: int, report: Report) -> pl.DataFrame | None:
+    """Rows that arrived become state: files as they are, which every task reports; the others are given back."""
+    loose: list[pl.DataFrame] = []
+    for block in blocks:
+        saved = block.files.get(table)
+        if saved is None and table in block.tables:
+            loose.append(block.tables[table])
+        elif saved is not None and saved.greatest[1] > low:
+            report.runs.append((node.id, table, 0, saved))
+    return pl.concat(loose).filter(pl.col(VE) > low) if loose else None
 
 
 def _operator(node: Stateful) -> Operator:
@@ -266,18 +240,5 @@ def _operator(node: Stateful) -> Operator:
 def _save_run(
     program: Program, step: Step, node: Stateful, table: str, frame: pl.DataFrame, level: int, report: Report
 ) -> None:
-    saved = _save(program, f"state/{program.plan.name}", step.epoch, frame, state=True)
+    saved = save(program.root, f"state/{program.plan.name}", step.epoch, frame, state=True)
     report.runs.append((node.id, table, level, saved))
-
-
-def _save(program: Program, directory: str, epoch: int, frame: pl.DataFrame, state: bool) -> Saved:
-    data = blob = None
-    if frame.estimated_size() > INLINE:
-        # The name is unique to this attempt: one that lost a race or was killed leaves a file that nobody names.
-        blob = write_frame(Path(program.root), f"{directory}/e{epoch}-{uuid.uuid4().hex}.arrow", frame)
-    else:
-        data = encode(frame)
-    hashes = (int(frame[HASH][0]), int(frame[HASH][-1])) if state else (0, 0)
-    first, newest = bounds(frame, VS)
-    last = bounds(frame, VE)[1] if state else newest
-    return Saved(frame.height, blob, data, (hashes[0], first), (hashes[1], last))

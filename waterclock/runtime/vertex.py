@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
 from waterclock import crashpoints
@@ -16,11 +17,11 @@ from waterclock.plan.aggregate import WindowAggregate
 from waterclock.runtime import coordinator as c
 from waterclock.runtime.inprocess import InProcessRunner
 from waterclock.runtime.recovery import check_output, producer_of, roll_back
-from waterclock.runtime.runner import Runner
+from waterclock.runtime.runner import Read, Runner
 from waterclock.runtime.store import Store
 from waterclock.runtime.task import Program, Report, Step
 from waterclock.state import Run, pick_merge
-from waterclock.storage import Damaged
+from waterclock.storage import Blob, Damaged
 from waterclock.streams import Piece, Segment
 from waterclock.time import BEGINNING, FOREVER
 
@@ -29,7 +30,7 @@ SMALL_STATE = 64 << 20
 """An epoch that only moves time runs in the driver unless the state is larger than this."""
 
 
-HEAVY = 5
+HEAVY = 2
 """A row of any operator but a fixed window costs about so many times more: smaller epochs are worth an exchange."""
 
 
@@ -54,6 +55,15 @@ class Done:
     """Ids of the runs that it rewrote."""
     began: float
     job_seconds: float
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """The input of the next epoch, which is read while this one is computed."""
+
+    intent: Intent
+    offers: dict[str, c.Offer]
+    read: Future[Read]
 
 
 class VertexWorker:
@@ -81,6 +91,10 @@ class VertexWorker:
         self._coordinator = c.Coordinator(self.inputs, self._parallelism)
         self._todo: deque[c.Instruction] = deque()
         self._done: Done | None = None
+        self._ahead: Ahead | None = None
+        self._reader: ThreadPoolExecutor | None = None
+        if runner.reads_ahead and program.plan.stages > 1:
+            self._reader = ThreadPoolExecutor(1, thread_name_prefix=f"{self.name}, reading ahead")
 
     def know(self, peers: dict[str, VertexWorker]) -> None:
         """The other vertices of the app, by name."""
@@ -109,6 +123,8 @@ class VertexWorker:
         instruction = self._todo.popleft()
         if isinstance(instruction, c.Halt):
             self.halted = True
+            if self._reader is not None:
+                self._reader.shutdown(wait=False)
             return False
         if isinstance(instruction, c.Execute) and not self._is_there(instruction.intent):
             self._todo.appendleft(instruction)  # its producer was rolled back and is computing it again
@@ -134,6 +150,7 @@ class VertexWorker:
 
     def _recover(self) -> list[c.Instruction]:
         epochs = self.store.catalog.epochs
+        self._ahead = None
         self._coordinator = c.Coordinator(self.inputs, self._parallelism)
         snapshot = epochs.snapshot(self.vertex)
         self.progress.epoch = snapshot.epoch
@@ -155,14 +172,16 @@ class VertexWorker:
 
     def _execute(self, intent: Intent) -> list[c.Instruction]:
         began = time.perf_counter()
-        rows = sum(taken.end - taken.start for taken in intent.inputs.values())
+        rows = _rows(intent)
         while True:
             step, merged = self._resolve(intent)
             small = rows == 0 and sum(run.blob.length for runs in step.runs.values() for run in runs) < SMALL_STATE
             runner = self._in_driver if small else self.runner
             started = time.perf_counter()
             try:
-                reports = runner.run(self.program, step)
+                read = self._take_ahead(intent)
+                self._read_ahead(intent)
+                reports = runner.run(self.program, step, read)
                 break
             except Damaged as damage:
                 if damage.blob in {run.blob for runs in step.runs.values() for run in runs}:
@@ -171,11 +190,24 @@ class VertexWorker:
                 self._wait_for_repair(damage)
         self._done = Done(reports, merged, began, time.perf_counter() - started)
         self.progress.rows_in += rows
-        after = Snapshot(
-            positions={name: taken.end for name, taken in intent.inputs.items()},
-            ctis={name: taken.new for name, taken in intent.inputs.items()},
-        )
-        return self._coordinator.handle(c.Executed(self._offers(after)))
+        offers = self._ahead.offers if self._ahead is not None else self._offers(_behind(intent))
+        return self._coordinator.handle(c.Executed(offers))
+
+    def _take_ahead(self, intent: Intent) -> Read | None:
+        """What was read of this epoch while the last one was computed."""
+        ahead, self._ahead = self._ahead, None
+        return ahead.read.result() if ahead is not None and ahead.intent == intent else None
+
+    def _read_ahead(self, intent: Intent) -> None:
+        """Begins to read the epoch behind this one, if there is enough for it already."""
+        if self._reader is None:
+            return
+        offers = self._offers(_behind(intent))
+        following = self._coordinator.preview(offers)
+        if following is not None and _rows(following) >= self._parallelism.worth_reading_ahead:
+            ctis = {name: taken.new for name, taken in following.inputs.items()}
+            step = Step(following.epoch, self._pieces(following), following.parts, ctis, {}, {}, {}, {}, {})
+            self._ahead = Ahead(following, offers, self._reader.submit(self.runner.read, self.program, step))
 
     def _is_there(self, intent: Intent) -> bool:
         marks = self.store.catalog.streams.marks()
@@ -245,7 +277,7 @@ class VertexWorker:
         return step, tuple(number for number, run in numbered if run in merging)
 
     def _pieces(self, intent: Intent) -> tuple[tuple[tuple[str, Piece], ...], ...]:
-        rows = sum(taken.end - taken.start for taken in intent.inputs.values())
+        rows = _rows(intent)
         share = -(-rows // intent.readers) if rows else 1
         tasks: list[list[tuple[str, Piece]]] = [[] for _ in range(intent.readers)]
         taken_rows = 0
@@ -331,9 +363,25 @@ class VertexWorker:
 
     def _kept_runs(self, reports: list[Report]) -> tuple[Run, ...]:
         kept: list[Run] = []
+        seen: set[Blob | None] = set()
         for report in sorted(reports, key=lambda report: (report.stage, report.index)):
             for node, table, level, saved in report.runs:
+                if saved.blob is not None and saved.blob in seen:
+                    continue  # rows that arrived in a file, which every task of the stage has kept
+                seen.add(saved.blob)
                 blob = self.store.keep(f"state/{self.vertex}", saved.blob, saved.data)
                 (least_hash, least_vs), (greatest_hash, greatest_ve) = saved.least, saved.greatest
                 kept.append(Run(node, table, blob, saved.rows, least_hash, greatest_hash, least_vs, greatest_ve, level))
         return tuple(kept)
+
+
+def _rows(intent: Intent) -> int:
+    return sum(taken.end - taken.start for taken in intent.inputs.values())
+
+
+def _behind(intent: Intent) -> Snapshot:
+    """Where the inputs stand when the intent is done."""
+    return Snapshot(
+        positions={name: taken.end for name, taken in intent.inputs.items()},
+        ctis={name: taken.new for name, taken in intent.inputs.items()},
+    )

@@ -60,12 +60,12 @@ class RunCache:
                 self._size -= self._frames.pop(blob)[1]
         self._live[owner] = live
 
-    def get(self, root: Path, blob: Blob) -> Indexed:
+    def get(self, root: Path, blob: Blob, check: bool = True) -> Indexed:
         found = self._frames.get(blob)
         if found is not None:
             self._frames.move_to_end(blob)
             return found[0]
-        frame = Indexed(read(root, blob))
+        frame = Indexed(read(root, blob, check))
         self._frames[blob] = (frame, blob.length)
         self._size += blob.length
         while self._size > self._limit and len(self._frames) > 1:

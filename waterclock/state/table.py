@@ -75,7 +75,10 @@ class Table:
         for run, (start, end) in self._runs:
             mine = run.hashes[start:end]
             first = np.searchsorted(mine, hashes, side="left")
-            last = np.searchsorted(mine, hashes, side="right")
+            there = first < mine.size
+            there[there] = mine[first[there]] == hashes[there]
+            first = first[there]  # most keys are not in most runs: only those that are cost a second search
+            last = np.searchsorted(mine, hashes[there], side="right")
             positions = spread(first + start, last + start)
             if positions.size == end - start:
                 found.append(run.frame.slice(start, end - start))

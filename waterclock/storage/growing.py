@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 import threading
 import uuid
-import zlib
 from pathlib import Path
 
-from waterclock.storage.blobs import Blob, disk_error, sync_file
+from waterclock.storage.blobs import Blob, checksum, disk_error, sync_file
 
 
 class GrowingFile:
@@ -39,7 +38,7 @@ class GrowingFile:
             except OSError as error:
                 self._abandon()
                 raise disk_error(error, target) from error
-            blob = Blob(self._path, self._length, len(data), zlib.crc32(data))
+            blob = Blob(self._path, self._length, len(data), checksum(data))
             self._length += len(data)
             return blob
 

@@ -1,4 +1,7 @@
-"""A step as one Spark job: Arrow blocks through Spark's shuffle between stages, one task and no shuffle when small."""
+"""A step on Spark: one job of one task when it is small, otherwise a job that reads and a job for the stages behind.
+
+Reading needs no state, so the input of the next epoch can be read while this one is computed.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import pickle
 import re
 import threading
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -14,33 +17,64 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import RDD
 
 from waterclock.errors import RunError
+from waterclock.runtime.exchange import Packed
+from waterclock.runtime.runner import Read
 from waterclock.runtime.spark import session, worker
-from waterclock.runtime.spark.onetask import OneTask
+from waterclock.runtime.spark.onestage import OneStage
 from waterclock.runtime.task import Program, Report, Step
+
+Stage = Callable[[int, Iterable[Any]], Iterator[Any]]
 
 
 class SparkRunner:
+    reads_ahead = True
+
     def __init__(self, app: str, master: str, spark: Mapping[str, str]) -> None:
         self._context = session.context(app, master, spark)
         self._app = app
         self._tag = f"waterclock-{app}-{uuid.uuid4().hex[:8]}"
         self._threads = threading.local()
-        self._bases: dict[int, RDD[int]] = {}
         self._programs: dict[int, tuple[Program, str, bytes]] = {}
         self._lock = threading.Lock()
         self.cores = self._context.defaultParallelism
-        self._one_task = OneTask(self._context)
+        self._one_stage = OneStage(self._context)
         self._warm()
 
-    def run(self, program: Program, step: Step) -> list[Report]:
-        self._mark_thread()
+    def run(self, program: Program, step: Step, read: Read | None = None) -> list[Report]:
         sent = self._pickled(program)
-        readers, parts = len(step.pieces), step.parts
-        try:
-            if readers == 1 and parts == 1:
-                items = self._one_task.run(partial(worker.whole, *sent, step))
+        if read is None and len(step.pieces) == 1 and step.parts == 1:
+            items = self._items(program, step, 1, partial(worker.whole, *sent, step))
+            return [report for _, (_, report) in items]
+        read = read or self.read(program, step)
+        if program.plan.stages == 1:
+            return read.reports
+        later = [partial(worker.later, *sent, step, stage) for stage in range(2, program.plan.stages)]
+        items = self._items(program, step, step.parts, partial(worker.keys, *sent, step, read.blocks), *later)
+        return read.reports + [report for _, (_, report) in items]
+
+    def read(self, program: Program, step: Step) -> Read:
+        blocks: dict[int, list[Packed]] = {part: [] for part in range(step.parts)}
+        reports: list[Report] = []
+        reading = partial(worker.read, *self._pickled(program), step)
+        for part, (kind, value) in self._items(program, step, len(step.pieces), reading):
+            if kind == "block":
+                blocks[part].append(value)
             else:
-                items = self._staged(program, step, sent, readers, parts).collect()
+                reports.append(value)
+        return Read(reports, blocks)
+
+    def _items(self, program: Program, step: Step, tasks: int, *stages: Stage) -> list[tuple[int, worker.Item]]:
+        """What the tasks of a job give at the end of its stages, between which there is an exchange."""
+        self._mark_thread()
+        try:
+            if len(stages) == 1:
+                items = self._one_stage.run(tasks, stages[0])
+            else:
+                job: RDD[Any] = self._one_stage.base(tasks).mapPartitionsWithIndex(stages[0])
+                for stage in stages[1:]:
+                    job = job.partitionBy(step.parts, worker.part_of)
+                    job = job.mapPartitionsWithIndex(stage, preservesPartitioning=True)
+                items = job.collect()
         except Py4JJavaError as error:
             raise RunError(
                 "RUN.STEP_FAILED", epoch=step.epoch, vertex=program.plan.name, reason=_reason(error)
@@ -52,17 +86,10 @@ class SparkRunner:
                 vertex=program.plan.name,
                 reason="Spark stopped answering.",
             ) from error
-        for kind, value in items:
+        for _, (kind, value) in items:
             if kind == "error":
                 raise value
-        return [value for kind, value in items if kind == "report"]
-
-    def _staged(self, program: Program, step: Step, sent: tuple[str, bytes], readers: int, parts: int) -> RDD[Any]:
-        job: RDD[Any] = self._base(readers).mapPartitionsWithIndex(partial(worker.first, *sent, step))
-        for stage in range(1, program.plan.stages):
-            job = job.partitionBy(parts, worker.part_of)
-            job = job.mapPartitionsWithIndex(partial(worker.later, *sent, step, stage), preservesPartitioning=True)
-        return job.values()
+        return items
 
     def cancel(self) -> None:
         try:
@@ -72,7 +99,6 @@ class SparkRunner:
 
     def close(self) -> None:
         """The context stays for the next app of this process; it ends with the process."""
-        self._bases.clear()
 
     def _warm(self) -> None:
         """Starts the workers and their imports before the first epoch has to wait for them."""
@@ -86,13 +112,6 @@ class SparkRunner:
             self._context.addJobTag(self._tag)
             self._context.setLocalProperty("spark.scheduler.pool", self._app)
             self._threads.marked = True
-
-    def _base(self, size: int) -> RDD[int]:
-        """One base for all epochs: making one costs more than a small job."""
-        with self._lock:
-            if size not in self._bases:
-                self._bases[size] = self._context.parallelize(range(size), size)
-            return self._bases[size]
 
     def _pickled(self, program: Program) -> tuple[str, bytes]:
         with self._lock:

@@ -1,7 +1,7 @@
 """The functions that Spark's Python workers run. Everything arrives as small arguments; programs are kept by key.
 
-Records between stages are ``(part, item)``: an item is a block with its tables as Arrow bytes, a report on its way to
-the driver, or an error. Errors that trying again cannot mend travel as items, so that Spark does not try again.
+Records between stages are ``(part, item)``: an item is a packed block, a report on its way to the driver, or an
+error. Errors that trying again cannot mend travel as items, so that Spark does not try again.
 """
 
 from __future__ import annotations
@@ -9,60 +9,70 @@ from __future__ import annotations
 import gc
 import pickle
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from waterclock.errors import WaterclockError
-from waterclock.runtime.task import Block, Program, Report, Step, execute, key_stage, read_stage
-from waterclock.storage import Damaged, encode
-from waterclock.storage.blobs import decode
+from waterclock.hashing import ranges
+from waterclock.runtime.exchange import Block, Packed, pack, unpack
+from waterclock.runtime.task import Program, Report, Step, execute, key_stage, read_stage
+from waterclock.storage import Damaged
 
 _programs: dict[str, Program] = {}
 Item = tuple[str, Any]
 
 
 def warm(_: int, __: Iterable[Any]) -> Iterator[int]:
-    """Imports are done by now; frozen, they cost nothing in the collection that Spark makes after every task."""
-    gc.collect()
-    gc.freeze()
+    """Imports are done by now."""
     yield 1
 
 
-def whole(key: str, program: bytes, step: Step, _: int, given: Iterable[Any]) -> Iterator[Item]:
+def whole(key: str, program: bytes, step: Step, _: int, given: Iterable[Any]) -> Iterator[tuple[int, Item]]:
     """A small epoch: every stage in one task, no exchange."""
     deque(given, maxlen=0)  # Spark uses a worker again only if it read its input to the end
     try:
         for report in execute(_program(key, program), step):
-            yield "report", report
-    except (WaterclockError, Damaged) as error:
-        yield "error", error
-
-
-def first(key: str, program: bytes, step: Step, index: int, _: Iterable[Any]) -> Iterator[tuple[int, Item]]:
-    try:
-        blocks, report = read_stage(_program(key, program), step, index)
-        yield from _sent(blocks, report)
+            yield 0, ("report", report)
     except (WaterclockError, Damaged) as error:
         yield 0, ("error", error)
+
+
+def read(key: str, program: bytes, step: Step, index: int, given: Iterable[Any]) -> Iterator[tuple[int, Item]]:
+    """Stage 0: its blocks go to the driver, as files of the store where they are large."""
+    deque(given, maxlen=0)
+    known = _program(key, program)
+    try:
+        yield from _sent(known, step, *read_stage(known, step, index))
+    except (WaterclockError, Damaged) as error:
+        yield 0, ("error", error)
+
+
+def keys(
+    key: str, program: bytes, step: Step, blocks: Mapping[int, list[Packed]], part: int, given: Iterable[Any]
+) -> Iterator[tuple[int, Item]]:
+    """Stage 1, with what the driver got from stage 0."""
+    deque(given, maxlen=0)
+    yield from later(key, program, step, 1, part, ((part, ("block", block)) for block in blocks[part]))
 
 
 def later(
     key: str, program: bytes, step: Step, stage: int, part: int, records: Iterable[tuple[int, Item]]
 ) -> Iterator[tuple[int, Item]]:
-    blocks: list[Block] = []
+    known = _program(key, program)
+    packed: list[Packed] = []
     failed = False
     for _, (kind, value) in records:
-        if kind == "block":
-            target, leg, origin, cti, top, tables = value
-            blocks.append(Block(target, leg, origin, cti, top, {name: decode(data) for name, data in tables.items()}))
-        else:
+        if kind == "block" and known.plan.stage_of(value.target) == stage:
+            packed.append(value)
+        else:  # for a later stage, or for the driver
             failed = failed or kind == "error"
-            yield 0, (kind, value)
+            yield part if kind == "block" else 0, (kind, value)
     if failed:
         return
     try:
-        sent, report = key_stage(_program(key, program), step, stage, part, blocks)
-        yield from _sent(sent, report)
+        mine = ranges(step.parts)[part]
+        blocks = [unpack(known.root, block, mine) for block in packed]
+        yield from _sent(known, step, *key_stage(known, step, stage, part, blocks))
     except (WaterclockError, Damaged) as error:
         yield 0, ("error", error)
 
@@ -71,14 +81,17 @@ def part_of(part: int) -> int:
     return part
 
 
-def _sent(blocks: list[tuple[int, Block]], report: Report) -> Iterator[tuple[int, Item]]:
-    for part, b in blocks:
-        tables = {name: encode(frame) for name, frame in b.tables.items()}
-        yield part, ("block", (b.target, b.leg, b.origin, b.cti, b.top, tables))
+def _sent(program: Program, step: Step, blocks: list[Block], report: Report) -> Iterator[tuple[int, Item]]:
+    for block in blocks:
+        for part, packed in pack(program.root, program.plan.name, step.epoch, block, step.parts):
+            yield part, ("block", packed)
     yield 0, ("report", report)
 
 
 def _program(key: str, program: bytes) -> Program:
     if key not in _programs:
         _programs[key] = pickle.loads(program)
+        # Spark collects garbage after every task. What is here for good, modules above all, is left out of it from now
+        # on: in every worker, for Spark starts new ones as it likes.
+        gc.freeze()
     return _programs[key]
