@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import waterclock as wc
+from waterclock.runtime import coordinator
 
 SPARK = {"spark.driver.memory": "1g"}
 
@@ -26,6 +27,12 @@ def make_app(tmp_path: Path) -> Callable[..., wc.App]:
         return wc.App(name, tmp_path / store, master="local[2,4]", spark=SPARK, **options)  # type: ignore[arg-type]
 
     return make
+
+
+@pytest.fixture
+def many_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even a tiny epoch gets as many tasks as allowed, so that the exchange is used."""
+    monkeypatch.setattr(coordinator.Parallelism.__init__, "__defaults__", (50,))
 
 
 os.environ.setdefault("PYTHONFAULTHANDLER", "1")

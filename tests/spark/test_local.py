@@ -13,18 +13,11 @@ import pytest
 import waterclock as wc
 from tests.conftest import SPARK
 from waterclock.catalog import Catalog
-from waterclock.runtime import coordinator
 from waterclock.runtime.log import StreamReader
 from waterclock.runtime.spark import session
 from waterclock.schema import VE, VS
 
 pytestmark = pytest.mark.spark
-
-
-@pytest.fixture
-def many_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Even a tiny epoch gets as many tasks as allowed, so that the exchange is used."""
-    monkeypatch.setattr(coordinator.Parallelism.__init__, "__defaults__", (50,))
 
 
 def events(rows: int) -> pl.DataFrame:

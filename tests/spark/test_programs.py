@@ -71,10 +71,10 @@ def wait_for_the_end(app: wc.App, names: Sequence[str]) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("mode", ["offline", "drain", "batch"])
-def test_the_fraud_program(mode: str, make_app: Callable[..., wc.App]) -> None:
+@pytest.mark.parametrize(("mode", "tasks"), [("offline", 1), ("drain", 1), ("drain", 3), ("batch", 1)])
+def test_the_fraud_program(mode: str, tasks: int, many_tasks: None, make_app: Callable[..., wc.App]) -> None:
     fraud = load("fraud")
-    app = make_app("fraud", epoch_rows=150)
+    app = make_app("fraud", epoch_rows=150 if tasks == 1 else 1000, tasks=tasks)
     streams = fraud.declare(app)
     refunds, per_minute = fraud.query(app, streams)
     refunds.into("refunds")

@@ -72,8 +72,9 @@ class SparkRunner:
             else:
                 job: RDD[Any] = self._one_stage.base(tasks).mapPartitionsWithIndex(stages[0])
                 for stage in stages[1:]:
+                    # Never with preservesPartitioning, for which PySpark would leave out the next exchange.
                     job = job.partitionBy(step.parts, worker.part_of)
-                    job = job.mapPartitionsWithIndex(stage, preservesPartitioning=True)
+                    job = job.mapPartitionsWithIndex(stage)
                 items = job.collect()
         except Py4JJavaError as error:
             raise RunError(
