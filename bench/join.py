@@ -34,7 +34,7 @@ class Sizes:
     """Rows of each side, to find the fastest format of Structured Streaming's state."""
 
 
-FULL = Sizes(Pairs(), (50_000, 200_000), 3, 300_000)
+FULL = Sizes(Pairs(rows=2_000_000, seconds=2_400), (50_000, 200_000), 3, 300_000)
 QUICK = Sizes(Pairs(rows=24_000, file_rows=2_000), (4_000,), 1, 12_000)
 
 

@@ -45,9 +45,10 @@ def digest(frame: pl.DataFrame) -> int:
     return int(_mix(rows).sum(dtype=np.uint64))
 
 
-def ranges(parts: int) -> list[tuple[int, int]]:
-    """The hash space cut into ``parts`` contiguous half-open ranges."""
-    cuts = [part * SPACE // parts for part in range(parts + 1)]
+def ranges(parts: int, within: tuple[int, int] = (0, SPACE)) -> list[tuple[int, int]]:
+    """The hash space, or a range of it, cut into ``parts`` contiguous half-open ranges."""
+    low, high = within
+    cuts = [low + part * (high - low) // parts for part in range(parts + 1)]
     return list(pairwise(cuts))
 
 

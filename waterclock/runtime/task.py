@@ -16,16 +16,20 @@ import polars as pl
 from waterclock import crashpoints
 from waterclock.hashing import SPACE, digest, ranges
 from waterclock.operators import leg as legs
-from waterclock.operators.base import Operator, Turn
+from waterclock.operators.base import Operator, Spec, Turn
 from waterclock.operators.registry import latest as latest_of
 from waterclock.operators.registry import operator_of
 from waterclock.optimizer.cut import OUTPUT, Leg, Stateful, VertexPlan
 from waterclock.runtime.exchange import Block
 from waterclock.runtime.files import Saved, decoded, retain, save
 from waterclock.schema import HASH, VE, VS
-from waterclock.state import Run, Table, changes, live_in, merge, slice_range
+from waterclock.state import Indexed, Run, Table, changes, live_in, merge
+from waterclock.storage.blobs import MOST_CHUNKS
 from waterclock.streams import Declaration, Piece, scan_piece
 from waterclock.time import BEGINNING, FOREVER
+
+MERGED = 200_000
+"""Rows of state that are merged together, as long as the parts are few."""
 
 
 @dataclass(frozen=True)
@@ -207,15 +211,27 @@ def _step_node(
         part_of_table = (0, SPACE) if spec.shared else keys
         old_runs = live_in(merging, spec.name, part_of_table)
         if old_runs:
-            frames = [
-                slice_range(run.frame, part_of_table) for run in decoded(program.root, (r.blob for r in old_runs))
-            ]
-            merged = operator.fold(spec.name, merge(frames, low, spec.mortal))
+            past = decoded(program.root, (run.blob for run in old_runs))
+            merged = _merged(operator, spec, past, part_of_table, low)
             if merged.height:
                 level = max(run.level for run in old_runs) + 1
-                _save_run(program, step, node, spec.name, merged.sort(HASH, VS, VE), level, report)
+                _save_run(program, step, node, spec.name, merged, level, report)
+            for run in past:
+                run.rest()
+    for run in decoded(program.root, files | {run.blob for run in runs}):
+        run.rest()  # the next epoch may go to another worker
     report.tops[node.id] = top
     return stepped.output, stepped.cti
+
+
+def _merged(operator: Operator, spec: Spec, runs: Sequence[Indexed], keys: tuple[int, int], low: int) -> pl.DataFrame:
+    """Several runs as one. Large ones range by range, so that memory is needed for a part of the rows only."""
+    rows = sum(high - least for least, high in (run.rows_in(keys) for run in runs))
+    merged: list[pl.DataFrame] = []
+    for some in ranges(min(MOST_CHUNKS, 1 + rows // MERGED), keys):
+        frames = [run.frame[slice(*run.rows_in(some))] for run in runs]
+        merged.append(operator.fold(spec.name, merge(frames, low, spec.mortal)).sort(HASH, VS, VE))
+    return pl.concat(merged)
 
 
 def _keep(node: Stateful, table: str, blocks: Sequence[Block], low: int, report: Report) -> pl.DataFrame | None:

@@ -11,7 +11,7 @@ import polars as pl
 
 from waterclock.hashing import SPACE
 from waterclock.state.table import Indexed
-from waterclock.storage import Blob, read
+from waterclock.storage import Blob, load
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class RunCache:
         if found is not None:
             self._frames.move_to_end(blob)
             return found[0]
-        frame = Indexed(read(root, blob, check))
+        frame = Indexed(*load(root, blob, check))
         self._frames[blob] = (frame, blob.length)
         self._size += blob.length
         while self._size > self._limit and len(self._frames) > 1:

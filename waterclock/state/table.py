@@ -7,6 +7,7 @@ their runs are merged.
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Sequence
 from typing import Literal
 
@@ -25,12 +26,18 @@ _CHUNK = 256
 class Indexed:
     """A decoded run with its orders by time, made when first asked for."""
 
-    def __init__(self, frame: pl.DataFrame) -> None:
+    def __init__(self, frame: pl.DataFrame, mapped: mmap.mmap | None = None) -> None:
         self.frame = frame
+        self._mapped = mapped
         self.hashes: np.ndarray = frame[HASH].to_numpy()
         self._orders: dict[tuple[str, int, int], tuple[np.ndarray, np.ndarray]] = {}
         self.dead: dict[tuple[int, int], tuple[int, int]] = {}
         """For a range of rows: the epoch, and how many of the earliest starts were found dead by then."""
+
+    def rest(self) -> None:
+        """Its pages need not stay in this process; those of the file do, as long as the system has room."""
+        if self._mapped is not None:
+            self._mapped.madvise(mmap.MADV_DONTNEED)
 
     def rows_in(self, part: tuple[int, int]) -> tuple[int, int]:
         """The positions of a range of hashes: two binary searches."""

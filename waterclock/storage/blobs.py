@@ -20,6 +20,8 @@ import xxhash
 
 from waterclock.errors import StoreError
 
+MOST_CHUNKS = 8
+"""With more, Polars would copy a frame in order to look rows up in it."""
 ARROW = "arrow"
 PARQUET = "parquet"
 
@@ -66,7 +68,7 @@ def write_frame(root: Path, path: str, frame: pl.DataFrame) -> Blob:
     target = root / path
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        _write_stream(target, frame.rechunk())
+        _write_stream(target, frame)
         with target.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as written:
             return Blob(path, 0, len(written), checksum(written))
     except OSError as error:
@@ -77,25 +79,37 @@ def _write_stream(target: Path, frame: pl.DataFrame) -> None:
     if any("Int128" in str(kind) for kind in frame.dtypes):  # which pyarrow does not have
         frame.write_ipc_stream(target)
         return
+    lengths = [column.chunk_lengths() for column in frame]
+    if len(lengths[0]) > MOST_CHUNKS or any(each != lengths[0] for each in lengths):
+        frame, lengths = frame.rechunk(), [[frame.height]]
     # Texts in the order of the rows, where Polars would write them as they lie: rows next to each other are read
-    # together. And twice as fast as Polars writes.
-    table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
-    with pa.OSFile(str(target), "wb") as file, pa.ipc.new_stream(file, table.schema) as stream:
-        stream.write_table(table)
+    # together. And twice as fast as Polars writes. One chunk at a time: this is where texts are copied.
+    form = pl.CompatLevel.oldest()
+    schema = frame[:0].to_arrow(compat_level=form).schema
+    with pa.OSFile(str(target), "wb") as file, pa.ipc.new_stream(file, schema) as stream:
+        at = 0
+        for length in lengths[0]:
+            stream.write_table(frame.slice(at, length).to_arrow(compat_level=form))
+            at += length
 
 
 def read(root: Path, blob: Blob, check: bool = True) -> pl.DataFrame:
-    """The frame of a blob. Raises ``Damaged`` unless every byte is what was written (or, unchecked, there).
+    """The frame of a blob. Raises ``Damaged`` unless every byte is what was written (or, unchecked, there)."""
+    return load(root, blob, check)[0]
 
-    A large one is mapped, not copied: its pages are the system's to share between processes and to take back.
+
+def load(root: Path, blob: Blob, check: bool = True) -> tuple[pl.DataFrame, mmap.mmap | None]:
+    """As ``read``, with the mapping where there is one.
+
+    A large blob is mapped, not copied: its pages are the system's to share between processes and to take back.
     """
     data = read_bytes(root, blob)
     if check and checksum(data) != blob.checksum:
         raise Damaged(blob, "the checksum differs")
     if blob.format == PARQUET:
-        return pl.read_parquet(io.BytesIO(data))
+        return pl.read_parquet(io.BytesIO(data)), None
     if isinstance(data, bytes):
-        return decode(data)
+        return decode(data), None
     mapped = data.obj
     assert isinstance(mapped, mmap.mmap)
     if check:
@@ -103,9 +117,9 @@ def read(root: Path, blob: Blob, check: bool = True) -> pl.DataFrame:
     try:
         frame = pl.from_arrow(pa.ipc.open_stream(pa.py_buffer(data)).read_all())
     except pa.ArrowNotImplementedError:  # it has no integers of 128 bits, which exact sums are
-        return decode(data)
+        return decode(data), None
     assert isinstance(frame, pl.DataFrame)
-    return frame
+    return frame, mapped
 
 
 def scan(root: Path, blob: Blob) -> pl.LazyFrame:
