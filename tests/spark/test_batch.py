@@ -14,7 +14,6 @@ import pytest
 
 import waterclock as wc
 from tests.conftest import SPARK
-from tests.unit import test_cli
 from waterclock import plan as p
 from waterclock.batch.compile import compiled
 from waterclock.batch.history import History
@@ -452,11 +451,3 @@ def test_files_are_read_in_place(make_app: Callable[..., wc.App], tmp_path: Path
     streamed = app.run(mode="offline").frame("third")
     assert streamed.height == 34
     assert not bag_difference(as_events(app.run(mode="batch").frame("third")), as_events(streamed))
-
-
-def test_the_command_does_not_point_to_the_store(tmp_path: Path) -> None:
-    arguments = ("--store", tmp_path / "store", "--mode", "batch", "--master", "local[2,4]")
-    result = test_cli.call("run", test_cli.program(tmp_path), *arguments)
-    assert result.exit_code == 0, result.output
-    assert "per_user: 1,000 rows in, 6 out" in result.stderr
-    assert "tail" not in result.stderr
