@@ -28,8 +28,18 @@ PLACES = (
     "trim.after_catalog",
 )
 
-_wanted = os.environ.get("WATERCLOCK_CRASH")
-_left = int(_wanted.split(":")[1]) if _wanted else 0
+_wanted: str | None = None
+_left = 0
+
+
+def arm(wanted: str | None) -> None:
+    """``name:3`` from now on, or nothing."""
+    global _wanted, _left
+    _wanted, _left = None, 0
+    if wanted:
+        _wanted, visit = wanted.split(":")
+        _left = int(visit)
+        assert _wanted in PLACES
 
 
 def reach(place: str) -> None:
@@ -37,7 +47,10 @@ def reach(place: str) -> None:
     if _wanted is None:
         return
     assert place in PLACES
-    if _wanted.split(":")[0] == place:
+    if _wanted == place:
         _left -= 1
         if _left == 0:
             os.kill(os.getpid(), signal.SIGKILL)
+
+
+arm(os.environ.get("WATERCLOCK_CRASH"))

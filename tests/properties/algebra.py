@@ -18,6 +18,7 @@ from waterclock.plan import (
     Extend,
     Filter,
     HopLifetime,
+    Input,
     Join,
     Node,
     PointAtEnd,
@@ -53,6 +54,14 @@ def _short(node: Node) -> Node:
     if len(kept) == len(node.schema.names):
         return node
     return Project(node, tuple(kept or [("c", lit(1))]))
+
+
+def _dyadic(node: Node) -> Node:
+    """Means and percentiles cut to quarters, as the doubles of the inputs are."""
+    if isinstance(node, Input) or "double" not in dict(node.schema).values():
+        return node
+    columns = [(n, (col(n) * 4).cast("bigint") / 4 if kind == "double" else col(n)) for n, kind in node.schema]
+    return Project(node, tuple(columns))
 
 
 @st.composite
@@ -197,13 +206,22 @@ def over(draw: st.DrawFn, operator: str, below: Node, other: Node) -> Node:
 
 
 @st.composite
-def algebra(draw: st.DrawFn, points: bool = False, depth: int = 5, operators: tuple[str, ...] = OPERATORS) -> Node:
-    """A plan over ``s0`` and ``s1`` of every kind of operator."""
+def rooted(draw: st.DrawFn, operator: str, points: bool = False, depth: int = 5, exact: bool = False) -> Node:
+    """A plan with the operator on top and any others below it; see ``algebra``."""
+
+    def part(most: int) -> Node:
+        plan = _short(draw(algebra(points, draw(st.integers(0, most)), exact=exact)))
+        return _dyadic(plan) if exact else plan
+
+    below = other = part(depth - 1)
+    if operator.endswith("join") or operator in ("asof", "union"):
+        other = part(min(2, depth - 1))
+    return draw(over(operator, below, other))
+
+
+@st.composite
+def algebra(draw: st.DrawFn, points: bool = False, depth: int = 5, exact: bool = False) -> Node:
+    """A plan over ``s0`` and ``s1`` of every kind of operator. ``exact``: sums of doubles have no need to round."""
     if depth == 0:
         return draw(st.sampled_from(inputs(points)))
-    below = _short(draw(algebra(points, draw(st.integers(0, depth - 1)), operators)))
-    operator = draw(st.sampled_from(operators))
-    other = below
-    if operator.endswith("join") or operator in ("asof", "union"):
-        other = _short(draw(algebra(points, draw(st.integers(0, min(2, depth - 1))), operators)))
-    return draw(over(operator, below, other))
+    return draw(rooted(draw(st.sampled_from(OPERATORS)), points, depth, exact))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -31,13 +31,18 @@ def frame_of(node: Node, some: Sequence[Event]) -> pl.LazyFrame:
     return pl.DataFrame(rows, schema=node.schema.frame_schema(), orient="row").lazy()
 
 
-def run_operator(node: Node, batches: Sequence[Batch], fanout: int = 3) -> tuple[list[Event], int]:
-    """The output of all epochs and the last output CTI; ``fanout`` says how many runs are kept before a merge."""
+def run_operator(node: Node, batches: Sequence[Batch]) -> tuple[list[Event], int]:
+    """The output of all epochs and the last output CTI."""
+    given = list(epochs(node, batches))
+    return [event for results, _ in given for event in results], given[-1][1]
+
+
+def epochs(node: Node, batches: Sequence[Batch], fanout: int = 3) -> Iterator[tuple[list[Event], int]]:
+    """The output of each epoch and the output CTI then; ``fanout`` says how many runs are kept before a merge."""
     operator = operator_of(node)
     ports = len(node.inputs)
     saved: dict[str, list[pl.DataFrame]] = {spec.name: [] for spec in operator.tables}
     lows = dict.fromkeys(saved, BEGINNING)
-    found: list[Event] = []
     old, top, cti = (BEGINNING,) * ports, BEGINNING, BEGINNING
     for epoch, batch in enumerate(batches):
         new = tuple(max(a, b) for a, b in zip(old, batch.ctis, strict=True))
@@ -53,6 +58,7 @@ def run_operator(node: Node, batches: Sequence[Batch], fanout: int = 3) -> tuple
         top = max([top, *finite, *(time for time in new if time < FOREVER)])
         shared = {spec.name for spec in operator.tables if spec.shared}
         added: dict[str, list[pl.DataFrame]] = {name: [] for name in saved}
+        found: list[Event] = []
         ctis, new_lows = [], []
         for number, keys in enumerate(ranges(batch.parts)):
             mine = {name: frame if name in shared else slice_range(frame, keys) for name, frame in whole.items()}
@@ -91,4 +97,4 @@ def run_operator(node: Node, batches: Sequence[Batch], fanout: int = 3) -> tuple
                 merged = operator.fold(spec.name, merge(saved[spec.name], lows[spec.name], spec.mortal))
                 saved[spec.name] = [merged.sort(HASH, VS, VE)] if merged.height else []
         old = new
-    return found, cti
+        yield found, cti

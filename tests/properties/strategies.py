@@ -74,7 +74,7 @@ def predicates(draw: st.DrawFn, node: Node) -> Expr:
             return number.is_null() | (number % 2 == 0)
         case 1:
             return ~(number > draw(st.integers(-3, 3)))
-        case 2 if "k" in node.schema:
+        case 2 if ("k", "string") in node.schema.columns:
             return col("k").is_in(["a", "日本"]) | (number < 0)
         case 3:
             return number.is_not_null() & (number != 1)

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.properties.kernel_cases import batches
+from tests.properties.kernel_cases import batches, check
 from tests.properties.strategies import inputs
 from tests.properties.test_app import quick
-from tests.properties.test_snapshot_kernel import KEYS, Case, check_all, some_aggregates
+from tests.properties.test_snapshot_kernel import KEYS, Case, some_aggregates
 from waterclock.operators import ranges
 from waterclock.plan import CountAggregate, Node
 from waterclock.plan.window import RESULTS
@@ -26,14 +26,14 @@ def counts(draw: st.DrawFn) -> Case:
 
 
 @quick(400)
-@given(counts(), st.integers(0, 5))
-def test_count_windows_are_what_the_reference_says(case: Case, prefix: int) -> None:
-    check_all(case, prefix)
+@given(counts())
+def test_count_windows_are_what_the_reference_says(case: Case) -> None:
+    check(*case)
 
 
 @pytest.mark.soak
 @settings(quick(6000), derandomize=False)
-@given(counts(), st.integers(0, 5), st.booleans())
-def test_count_windows_at_length(case: Case, prefix: int, small: bool) -> None:
+@given(counts(), st.booleans())
+def test_count_windows_at_length(case: Case, small: bool) -> None:
     with patch.object(ranges, "_SHORT", 0 if small else 4), patch.object(ranges, "CHUNK", 3 if small else 1000):
-        check_all(case, prefix)
+        check(*case)

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.properties.kernel_cases import batches
+from tests.properties.kernel_cases import batches, check
 from tests.properties.strategies import inputs, numbers, windows
 from tests.properties.test_app import quick
-from tests.properties.test_snapshot_kernel import KEYS, Case, check_all
+from tests.properties.test_snapshot_kernel import KEYS, Case
 from waterclock.expr.nodes import col
 from waterclock.operators import ranges
 from waterclock.plan import Node, TopK
@@ -29,34 +29,34 @@ def tops(draw: st.DrawFn, windowed: bool) -> Case:
 
 
 @quick(300)
-@given(tops(False), st.integers(0, 5))
-def test_over_snapshots(case: Case, prefix: int) -> None:
-    check_all(case, prefix)
+@given(tops(False))
+def test_over_snapshots(case: Case) -> None:
+    check(*case)
 
 
 @quick(300)
-@given(tops(True), st.integers(0, 5))
-def test_over_windows(case: Case, prefix: int) -> None:
-    check_all(case, prefix)
+@given(tops(True))
+def test_over_windows(case: Case) -> None:
+    check(*case)
 
 
 @quick(300)
-@given(st.one_of(tops(False), tops(True)), st.integers(0, 5))
-def test_over_a_tree(case: Case, prefix: int) -> None:
+@given(st.one_of(tops(False), tops(True)))
+def test_over_a_tree(case: Case) -> None:
     with patch.object(ranges, "_SHORT", 0):
-        check_all(case, prefix)
+        check(*case)
 
 
 @quick(150)
-@given(st.one_of(tops(False), tops(True)), st.integers(0, 5))
-def test_in_small_chunks(case: Case, prefix: int) -> None:
+@given(st.one_of(tops(False), tops(True)))
+def test_in_small_chunks(case: Case) -> None:
     with patch.object(ranges, "CHUNK", 3):
-        check_all(case, prefix)
+        check(*case)
 
 
 @pytest.mark.soak
 @settings(quick(6000), derandomize=False)
-@given(st.one_of(tops(False), tops(True)), st.integers(0, 5), st.booleans())
-def test_at_length(case: Case, prefix: int, tree: bool) -> None:
+@given(st.one_of(tops(False), tops(True)), st.booleans())
+def test_at_length(case: Case, tree: bool) -> None:
     with patch.object(ranges, "_SHORT", 0 if tree else 4):
-        check_all(case, prefix)
+        check(*case)

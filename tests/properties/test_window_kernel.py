@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.properties.kernel import Batch, run_operator
-from tests.properties.strategies import aggregated, events, inputs
+from tests.properties.kernel import Batch, epochs, run_operator
+from tests.properties.kernel_cases import batches, check
+from tests.properties.strategies import aggregated, inputs
 from tests.properties.test_app import quick
 from waterclock.expr.nodes import col
 from waterclock.plan import Aggregate, Node, WindowAggregate
@@ -20,25 +20,10 @@ from waterclock.time import BEGINNING, FOREVER
 
 
 @st.composite
-def batches(draw: st.DrawFn, points: bool) -> list[Batch]:
-    cti = BEGINNING
-    found: list[Batch] = []
-    for _ in range(draw(st.integers(1, 5))):
-        low = max(-20, cti)
-        some = draw(st.lists(events(low, points), max_size=8))
-        if draw(st.booleans()):
-            cti = max(cti, draw(st.integers(low, low + 25)))
-        found.append(Batch((tuple(some),), (cti,), draw(st.sampled_from([1, 2, 3, 7]))))
-    if draw(st.booleans()):
-        found.append(Batch(((),), (FOREVER,), draw(st.sampled_from([1, 2]))))
-    return found
-
-
-@st.composite
 def cases(draw: st.DrawFn) -> tuple[WindowAggregate, list[Batch]]:
     points = draw(st.booleans())
     node: Node = inputs(points)[0]
-    return draw(aggregated(node)), draw(batches(points))
+    return draw(aggregated(node)), draw(batches(points=points))
 
 
 def arrivals(some: list[Batch]) -> tuple[dict[str, list[Event]], dict[str, int], dict[str, int]]:
@@ -55,18 +40,10 @@ def joined(some: list[Batch]) -> list[Batch]:
     return [whole, Batch(((),), some[-1].ctis)]
 
 
-def check(case: tuple[WindowAggregate, list[Batch]]) -> None:
-    node, some_batches = case
-    found, cti = run_operator(node, some_batches)
-    expected, expected_cti = final(node, *arrivals(some_batches))
-    assert not bag_difference(found, expected)
-    assert cti == expected_cti
-
-
 @quick(700)
 @given(cases())
 def test_the_kernel_gives_what_the_reference_says(case: tuple[WindowAggregate, list[Batch]]) -> None:
-    check(case)
+    check(*case)
 
 
 # -- wide windows ------------------------------------------------------------------------------------------
@@ -80,13 +57,13 @@ def wide_cases(draw: st.DrawFn) -> tuple[WindowAggregate, list[Batch]]:
     hop = draw(st.integers(1, 3))
     window = Window(hop * draw(st.integers(8, 40)) + draw(st.integers(0, 1)), hop, draw(st.integers(-5, 5)))
     node = replace(node, window=replace(window, result=draw(st.sampled_from(RESULTS))))
-    return node, draw(batches(points))
+    return node, draw(batches(points=points))
 
 
 @quick(150)
 @given(wide_cases())
 def test_windows_of_many_hops(case: tuple[WindowAggregate, list[Batch]]) -> None:
-    check(case)
+    check(*case)
 
 
 @quick(100)
@@ -118,10 +95,8 @@ def check_revisions(case: tuple[WindowAggregate, list[Batch]]) -> None:
     node, some_batches = case
     revisions: dict[str, list[Event]] = {}
     found: list[Event] = []
-    for upto in range(1, len(some_batches) + 1):
-        before = Counter(map(repr, found))
-        found, cti = run_operator(node, some_batches[:upto])
-        assert not before - Counter(map(repr, found)), "what was given is not taken back"
+    for upto, (results, cti) in enumerate(epochs(node, some_batches), 1):
+        found += results
         expected, expected_cti = final(node, *arrivals(some_batches[:upto]))
         assert cti == expected_cti
         revisions = {}
@@ -188,4 +163,4 @@ def test_revisions_at_length(case: tuple[WindowAggregate, list[Batch]]) -> None:
 @settings(quick(7000), derandomize=False)
 @given(cases())
 def test_the_kernel_at_length(case: tuple[WindowAggregate, list[Batch]]) -> None:
-    check(case)
+    check(*case)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
+import multiprocessing
 import signal
-import subprocess
-import sys
-import time
 from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import polars as pl
@@ -16,7 +14,10 @@ from waterclock.catalog import Catalog
 from waterclock.runtime.log import StreamReader
 from waterclock.schema import VE, VS
 
-PROGRAM = Path(__file__).with_name("program.py")
+LOG = "program.log"
+FORKS = multiprocessing.get_context("forkserver")
+"""Programs are forks of a process that has imported everything: what is killed early costs little."""
+FORKS.set_forkserver_preload(["tests.recovery.program"])
 
 
 @dataclass(frozen=True)
@@ -30,35 +31,37 @@ class Outcome:
     """Of every known epoch of the first vertex: number, digest, last event, CTI."""
 
 
-def start(folder: Path, *options: str, crash: str | None = None) -> subprocess.Popen[bytes]:
-    environment = {**os.environ, "POLARS_MAX_THREADS": "1"}
-    environment.pop("WATERCLOCK_CRASH", None)
-    if crash is not None:
-        environment["WATERCLOCK_CRASH"] = crash
-    command = [sys.executable, str(PROGRAM), str(folder / "store"), str(folder / "sink.jsonl"), *options]
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+def _child(log: Path, crash: str | None, arguments: list[str]) -> None:
+    from tests.recovery import program  # its settings are not for the tests themselves
+
+    program.child(log, crash, arguments)
+
+
+def start(folder: Path, *options: str, crash: str | None = None) -> BaseProcess:
+    arguments = [str(folder / "store"), str(folder / "sink.jsonl"), *options]
+    process = FORKS.Process(target=_child, args=(folder / LOG, crash, arguments))
+    process.start()
+    return process
 
 
 def run(folder: Path, *options: str, crash: str | None = None) -> bool:
     """True when the run came to its end, False when it was killed at the crash point."""
     process = start(folder, *options, crash=crash)
-    output, _ = process.communicate(timeout=300)
-    if process.returncode == -signal.SIGKILL:
+    process.join(300)
+    if process.exitcode == -signal.SIGKILL:
         return False
-    assert process.returncode == 0, output.decode()
+    assert process.exitcode == 0, (folder / LOG).read_text()
     return True
 
 
 def run_and_kill_after(folder: Path, seconds: float, *options: str) -> bool:
     """As a power button: SIGKILL from outside at any moment."""
     process = start(folder, *options)
-    deadline = time.monotonic() + seconds
-    while process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.002)
-    killed = process.poll() is None
+    process.join(seconds)
     process.kill()
-    output, _ = process.communicate(timeout=60)
-    assert killed or process.returncode == 0, output.decode()
+    process.join(60)
+    killed = process.exitcode == -signal.SIGKILL
+    assert killed or process.exitcode == 0, (folder / LOG).read_text()
     return not killed
 
 

@@ -1,4 +1,4 @@
-"""The program that the crash tests start, kill and start again: ``python program.py STORE SINK [options]``.
+"""The program that the crash tests start, kill and start again.
 
 A source whose events are a pure function of their number feeds two vertices, one behind the other, with every kind
 of maintenance happening often, so that each crash point is reached many times.
@@ -7,12 +7,18 @@ of maintenance happening often, so that each crash point is reached many times.
 from __future__ import annotations
 
 import argparse
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+os.environ["POLARS_MAX_THREADS"] = "1"  # two programs run at a time
 
 import polars as pl
 
 import waterclock as wc
+from waterclock import crashpoints
 from waterclock.catalog.epochs import Epochs
 from waterclock.connect.base import Chunk
 from waterclock.runtime import keeper, task
@@ -84,7 +90,19 @@ def preload(app: wc.App) -> None:
         log.append(chunk)
 
 
-def main() -> None:
+def child(log: Path, crash: str | None, arguments: Sequence[str]) -> None:
+    """In a process of its own: all it says goes to ``log``."""
+    output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    os.environ.pop("WATERCLOCK_CRASH", None)
+    if crash is not None:
+        os.environ["WATERCLOCK_CRASH"] = crash  # for Spark's workers
+    crashpoints.arm(crash)
+    main(arguments)
+
+
+def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("store")
     parser.add_argument("sink")
@@ -93,7 +111,7 @@ def main() -> None:
         "--preload", action="store_true", help="take all input first: epochs are then cut alike in every run"
     )
     parser.add_argument("--never-sync", action="store_true", help="epochs are committed and never become durable")
-    args = parser.parse_args()
+    args = parser.parse_args(arguments)
     # Small limits, so that files of their own, merges, compaction and trimming all happen in a short run.
     task.INLINE = 600
     keeper.GROUP = 3
@@ -106,7 +124,3 @@ def main() -> None:
         keeper.Keeper.sync = lambda self: False  # type: ignore[method-assign]
     handle = app.run(mode=args.mode)
     handle.wait()
-
-
-if __name__ == "__main__":
-    main()

@@ -44,7 +44,8 @@ def test_it_is_refused_with_the_place_and_the_way_out(name: str, make_app: Calla
         query(*streams(make_app())).into("out")
     assert caught.value.code == code
     assert "set duration forever" in str(caught.value), "the place"
-    assert "clip_duration" in str(caught.value), "the way out"
+    assert "clip_duration" in caught.value.hint, "the way out"
+    assert "allow_unbounded=True" in caught.value.hint, "how to allow it"
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -74,35 +75,83 @@ def test_an_output_that_never_ends_is_known_to_its_readers(make_app: Callable[..
         app.read("endless").snapshot().agg(n=wc.count()).into("out")
 
 
-WRONG: dict[str, tuple[str, Query]] = {
-    "types of keys": ("PLAN.JOIN_TYPES", lambda a, b: a.join(b.with_columns(k=wc.col("k").cast("string")), on="k")),
-    "number of keys": ("PLAN.JOIN_KEYS", lambda a, b: a.join(b, left_on=["k", "v"], right_on="k")),
-    "unknown key": ("SCHEMA.UNKNOWN_COLUMN", lambda a, b: a.join(b, on="key")),
-    "kind": ("PLAN.BAD_JOIN", lambda a, b: a.join(b, on="k", how="outer")),
-    "residual": ("EXPR.WRONG_TYPE", lambda a, b: a.join(b, on="k", where=wc.col("v") + 1)),
-    "time in the residual": ("PLAN.TIME_IN_JOIN", lambda a, b: a.join(b, on="k", where=wc.start() > wc.end())),
-    "zero duration": ("PLAN.BAD_DURATION", lambda a, b: a.set_duration(0)),
-    "negative duration": ("PLAN.BAD_DURATION", lambda a, b: a.clip_duration(-5)),
-    "zero timeout": ("PLAN.BAD_DURATION", lambda a, b: a.session(0).agg(n=wc.count())),
-    "zero window": ("PLAN.BAD_WINDOW", lambda a, b: a.tumbling(0).agg(n=wc.count())),
-    "zero period": ("PLAN.BAD_DURATION", lambda a, b: a.chop(0)),
-    "no rows": ("PLAN.BAD_COUNT", lambda a, b: a.last(0).agg(n=wc.count())),
-    "top none": ("PLAN.BAD_COUNT", lambda a, b: a.top(0, "v")),
-    "sum of times": ("EXPR.WRONG_TYPE", lambda a, b: a.tumbling("1m").agg(s=wc.sum("ts"))),
-    "fraction": ("CONFIG.BAD_OPTION", lambda a, b: a.tumbling("1m").agg(p=wc.percentile_cont("v", 95))),
-    "not monotone": ("PLAN.NOT_MONOTONE", lambda a, b: a.alter_lifetime(wc.start().unix_micros() * -1, 5)),
-    "start from the payload": ("PLAN.NOT_MONOTONE", lambda a, b: a.alter_lifetime(wc.col("v"), 5)),
-    "explode a number": ("EXPR.WRONG_TYPE", lambda a, b: a.explode(x=wc.col("v"))),
-}
+WRONG: dict[str, tuple[str, str, str, Query]] = {
+    "types of keys": (
+        "PLAN.JOIN_TYPES", "k bigint on the left cannot equal k string on the right", "wc.col('k').cast('bigint')",
+        lambda a, b: a.join(b.with_columns(k=wc.col("k").cast("string")), on="k"),
+    ),
+    "types of as-of keys": (
+        "PLAN.JOIN_TYPES", "k bigint on the left cannot equal ts timestamp on the right", "wc.col('ts').cast('bigint')",
+        lambda a, b: a.asof_join(b, left_on="k", right_on="ts"),
+    ),
+    "number of keys": (
+        "PLAN.JOIN_KEYS", "the left has (k, v) and the right (k)", "the same number of keys",
+        lambda a, b: a.join(b, left_on=["k", "v"], right_on="k"),
+    ),
+    "unknown key": ("SCHEMA.UNKNOWN_COLUMN", "'key'", "k, v, ts", lambda a, b: a.join(b, on="key")),
+    "kind": ("PLAN.BAD_JOIN", "'outer'", "full", lambda a, b: a.join(b, on="k", how="outer")),
+    "residual": ("EXPR.WRONG_TYPE", "join", "boolean", lambda a, b: a.join(b, on="k", where=wc.col("v") + 1)),
+    "time in the residual": (
+        "PLAN.TIME_IN_JOIN", "(start() > end())", ".with_columns(t=wc.start())",
+        lambda a, b: a.join(b, on="k", where=wc.start() > wc.end()),
+    ),
+    "zero duration": ("PLAN.BAD_DURATION", "set_duration", "greater than zero", lambda a, b: a.set_duration(0)),
+    "negative duration": ("PLAN.BAD_DURATION", "clip_duration", "greater than zero", lambda a, b: a.clip_duration(-5)),
+    "zero timeout": (
+        "PLAN.BAD_DURATION", "the timeout of a session", "greater than zero",
+        lambda a, b: a.session(0).agg(n=wc.count()),
+    ),
+    "negative maximum": (
+        "PLAN.BAD_DURATION", "the maximum of a session", "greater than zero",
+        lambda a, b: a.session("5s", maximum=-1).agg(n=wc.count()),
+    ),
+    "negative tolerance": (
+        "PLAN.BAD_DURATION", "tolerance", "greater than zero", lambda a, b: a.asof_join(b, on="k", tolerance=-1),
+    ),
+    "zero window": (
+        "PLAN.BAD_WINDOW", "size 0", "greater than zero", lambda a, b: a.tumbling(0).agg(n=wc.count()),
+    ),
+    "negative hop": (
+        "PLAN.BAD_WINDOW", "hop -1", "greater than zero", lambda a, b: a.hopping(5, -1).agg(n=wc.count()),
+    ),
+    "zero period": ("PLAN.BAD_DURATION", "chop", "greater than zero", lambda a, b: a.chop(0)),
+    "zero grid": ("PLAN.BAD_DURATION", "quantize", "greater than zero", lambda a, b: a.quantize(0)),
+    "zero hop": ("PLAN.BAD_DURATION", "hop_lifetime", "greater than zero", lambda a, b: a.hop_lifetime(5, 0)),
+    "no rows": ("PLAN.BAD_COUNT", "count window", "at least 1", lambda a, b: a.last(0).agg(n=wc.count())),
+    "top none": ("PLAN.BAD_COUNT", "top-k", "at least 1", lambda a, b: a.top(0, "v")),
+    "sum of times": (
+        "EXPR.WRONG_TYPE", "sum(ts) does not take timestamp", "a number; cast",
+        lambda a, b: a.tumbling("1m").agg(s=wc.sum("ts")),
+    ),
+    "condition of an aggregate": (
+        "EXPR.WRONG_TYPE", "where of count", "takes a boolean",
+        lambda a, b: a.snapshot().agg(n=wc.count(where=wc.col("v") + 1)),
+    ),
+    "fraction": (
+        "CONFIG.BAD_OPTION", "fraction", "from 0 to 1",
+        lambda a, b: a.tumbling("1m").agg(p=wc.percentile_cont("v", 95)),
+    ),
+    "not monotone": (
+        "PLAN.NOT_MONOTONE", "unix_micros(start())", "wc.start().unix_micros() with + - constants",
+        lambda a, b: a.alter_lifetime(wc.start().unix_micros() * -1, 5),
+    ),
+    "start from the payload": (
+        "PLAN.NOT_MONOTONE", "The start v ", "wc.start().unix_micros()", lambda a, b: a.alter_lifetime(wc.col("v"), 5),
+    ),
+    "explode a number": ("EXPR.WRONG_TYPE", "explode", "array", lambda a, b: a.explode(x=wc.col("v"))),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_mistake_is_named_where_it_is_made(name: str, make_app: Callable[..., wc.App]) -> None:
-    code, query = WRONG[name]
+    """As the query is written, long before it starts."""
+    code, place, way_out, query = WRONG[name]
     with pytest.raises(ConfigError) as caught:
         query(*streams(make_app()))
     assert caught.value.code == code
-    assert caught.value.hint
+    message = str(caught.value).removesuffix(caught.value.hint)
+    assert place in message, "the place"
+    assert way_out in caught.value.hint, "the way out"
 
 
 def test_monotone_starts_pass(make_app: Callable[..., wc.App]) -> None:

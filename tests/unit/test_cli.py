@@ -229,6 +229,13 @@ def test_the_live_line() -> None:
     assert "epoch -1 | backlog 0 | CTI -∞" in live.line(Status("a", "running", 0.1, (start,), {}), None, 0)
 
 
+def test_a_summary_points_only_to_what_is_stored() -> None:
+    """A batch run leaves the store as it is."""
+    status = Status("app", "finished", 1.0, (VertexStatus("out", 0, 0, 10, 5, 0, FOREVER, None, None, 0, 0),), {})
+    assert "waterclock tail out --store here" in live.summary(status, "here")
+    assert "tail" not in live.summary(status, None)
+
+
 def test_a_table_without_rows() -> None:
     assert show.table(["a", "b"], []) == "a  b"
 

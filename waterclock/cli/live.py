@@ -85,7 +85,8 @@ def line(status: Status, rate: float | None, now: int) -> str:
     return " | ".join(parts)
 
 
-def summary(status: Status, store: str) -> str:
+def summary(status: Status, store: str | None) -> str:
+    """``store`` is where results can be looked at."""
     late, bad = _odd(status)
     lines = [f"{status.app} {status.state} after {seconds(status.seconds)}; late {late:,}, bad {bad:,}"]
     for vertex in status.vertices:
@@ -95,7 +96,8 @@ def summary(status: Status, store: str) -> str:
             f"  {vertex.name}: {vertex.rows_in:,} rows in, {vertex.rows_out:,} out; "
             f"epoch {vertex.epoch}{took}{backlog}; CTI {show_instant(vertex.cti)}"
         )
-    lines.append(f"  look: waterclock tail {status.vertices[0].name} --store {store}")
+    if store is not None:
+        lines.append(f"  look: waterclock tail {status.vertices[0].name} --store {store}")
     return "\n".join(lines)
 
 

@@ -52,7 +52,8 @@ def _run(app: App, mode: str, quiet: bool) -> None:
         handle = app.run(mode)
         handle.wait_until_stopped()
     if not quiet:
-        click.echo(summary(handle.status(), app.store), err=True)
+        stored = None if mode == "batch" else app.store  # a batch run writes nothing there
+        click.echo(summary(handle.status(), stored), err=True)
 
 
 def load(file: Path, store: str | None, name: str | None) -> App:

@@ -73,6 +73,11 @@ def answer(
     own.conf.set("spark.sql.shuffle.partitions", str(partitions))
     for stream, name in query.streams.items():
         _open(own, name, histories[stream])
+    return answered(own, query, outputs)
+
+
+def answered(own: SparkSession, query: Query, outputs: Mapping[str, Node]) -> dict[str, pl.DataFrame]:
+    """The same where the views of the streams are there."""
     for view in query.views:
         made = own.sql(view.sql)
         if view.kept:
