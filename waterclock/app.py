@@ -33,7 +33,7 @@ from waterclock.runtime.recovery import check_tail
 from waterclock.runtime.runner import Runner
 from waterclock.runtime.store import Store
 from waterclock.runtime.task import Program
-from waterclock.runtime.vertex import VertexWorker
+from waterclock.runtime.vertex import POLL, VertexWorker
 from waterclock.schema import Schema
 from waterclock.streams import Declaration
 from waterclock.streams.declaration import BAD_ROWS
@@ -213,8 +213,8 @@ class App:
 
         ``live`` runs on Spark until stopped; ``drain`` runs on Spark until the input is used up; ``offline`` does
         the same in this process, one thing after another and without Java, and returns when it is done. ``batch``
-        computes all outputs at once over the history that the store has, with Spark SQL: ``frame`` of what it returns
-        gives them, sinks get them as one epoch, and the store stays as it is.
+        takes in what the sources have and computes all outputs at once over the history, with Spark SQL: ``frame`` of
+        what it returns gives them, sinks get them as one epoch, and no output is written to the store.
         """
         if mode not in MODES:
             raise ConfigError("RUN.BAD_MODE", mode=mode, choices=", ".join(MODES))
@@ -244,12 +244,37 @@ class App:
         try:
             for declaration, _ in self._streams.values():
                 create_source(catalog, declaration)
+            self._take_in(catalog)
             outputs = {name: plan.root for name, (plan, _) in self._outputs.items()}
             sinks = {name: sink for name, (_, sink) in self._outputs.items() if sink is not None}
             tables = {name: rows for name, (_, rows) in self._tables.items()}
             return run_batch(self.name, catalog, outputs, sinks, tables, self.master, self.spark)
         finally:
             catalog.close()
+
+    def _take_in(self, catalog: Catalog) -> None:
+        """What the sources have, as a drain would; those of an app that is running are its own business."""
+        sources = {name: source for name, (_, source) in self._streams.items() if source is not None}
+        if not sources or f"app {self.name}" in catalog.leases.holders():
+            return
+        store = Store(Catalog.open(self.store, create=False), catalog.leases.acquire(f"app {self.name}"))
+        pumps: list[Pump] = []
+        try:
+            for name, source in sources.items():
+                try:
+                    store.catalog.streams.claim(name, self.name)
+                except ConfigError:
+                    continue  # another app brings its events in
+                pumps.append(Pump(store, name, source, [], 0))
+            seen = 0
+            while not all(pump.exhausted for pump in pumps):
+                worked = [pump.turn() for pump in pumps]
+                if not any(worked):
+                    seen = store.bell.wait(seen, POLL)
+        finally:
+            for pump in pumps:
+                pump.close()
+            store.close()
 
     def _start(self, mode: str) -> Engine:
         """The way of a program from its plan to a running job: this is the architecture."""

@@ -451,3 +451,14 @@ def test_files_are_read_in_place(make_app: Callable[..., wc.App], tmp_path: Path
     streamed = app.run(mode="offline").frame("third")
     assert streamed.height == 34
     assert not bag_difference(as_events(app.run(mode="batch").frame("third")), as_events(streamed))
+
+
+def test_what_sources_have_is_taken_in_first(make_app: Callable[..., wc.App], tmp_path: Path) -> None:
+    """Once: a second run finds it in the store."""
+    pl.DataFrame({"k": ["a", "b", "a"], "ts": [1, 2, 3]}).write_ndjson(tmp_path / "rows.jsonl")
+    for _ in range(2):
+        app = make_app()
+        rows = app.stream("rows", {"k": str, "ts": "bigint"}, time="ts", source=wc.files(str(tmp_path / "*.jsonl")))
+        rows.group_by("k").tumbling(10).agg(n=wc.count()).into("out")
+        found = app.run(mode="batch").frame("out")
+        assert sorted(found.select("k", "n").rows()) == [("a", 2), ("b", 1)]
