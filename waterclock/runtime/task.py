@@ -28,6 +28,8 @@ from waterclock.storage.blobs import MOST_CHUNKS
 from waterclock.streams import Declaration, Piece, scan_piece
 from waterclock.time import BEGINNING, FOREVER
 
+LARGE_STATE = 256 << 20
+"""From so many bytes on, a worker keeps no pages of the state mapped between epochs."""
 MERGED = 200_000
 """Rows of state that are merged together, as long as the parts are few."""
 
@@ -197,6 +199,10 @@ def _step_node(
         frames = [block.tables[name] for block in blocks if name in block.tables]
         arrived[name] = frames[0] if len(frames) == 1 else operator.fold(name, pl.concat(frames)).sort(HASH, VS, VE)
     stepped = operator.step(Turn(arrived, state, tuple(old), tuple(new), top, part == 0))
+    mapped = files | {run.blob for run in runs}
+    if sum(blob.length for blob in mapped) > LARGE_STATE:
+        for run in decoded(program.root, mapped):
+            run.rest()  # the next epoch may go to another worker, which maps it too
     for spec in operator.tables:
         low = max(stepped.lows.get(spec.name, BEGINNING), step.lows.get(f"{node.id}:{spec.name}", BEGINNING))
         report.lows[f"{node.id}:{spec.name}"] = low
@@ -218,8 +224,6 @@ def _step_node(
                 _save_run(program, step, node, spec.name, merged, level, report)
             for run in past:
                 run.rest()
-    for run in decoded(program.root, files | {run.blob for run in runs}):
-        run.rest()  # the next epoch may go to another worker
     report.tops[node.id] = top
     return stepped.output, stepped.cti
 

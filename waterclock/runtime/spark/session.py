@@ -41,8 +41,8 @@ def settings() -> dict[str, str]:
         # Frames of one epoch are as large as those of the last: memory is kept instead of being given back and faulted
         # in again, which took a third of the time of large epochs.
         "spark.executorEnv.MALLOC_MMAP_THRESHOLD_": str(1 << 30),
-        "spark.executorEnv.MALLOC_TRIM_THRESHOLD_": str(256 << 20),
-        "spark.executorEnv._RJEM_MALLOC_CONF": "dirty_decay_ms:2000,muzzy_decay_ms:2000",
+        "spark.executorEnv.MALLOC_TRIM_THRESHOLD_": str(512 << 20),
+        "spark.executorEnv._RJEM_MALLOC_CONF": "dirty_decay_ms:5000,muzzy_decay_ms:5000",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.master.rest.enabled": "false",
