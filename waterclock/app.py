@@ -20,6 +20,8 @@ from waterclock.errors import ConfigError, RunError, did_you_mean
 from waterclock.handle import Handle
 from waterclock.lang.fluent import Stream
 from waterclock.lang.sql import Given
+from waterclock.lang.sql import Program as SqlProgram
+from waterclock.lang.sql import Source as SqlSource
 from waterclock.optimizer import VertexPlan, check_bounds, cut
 from waterclock.plan import Input, Node, explain
 from waterclock.programs import load, source_of
@@ -423,7 +425,7 @@ def sql(
     source = source_of(program)
     app = App(name or _stem(source.name), store, **options)
     before = (app.name, app.store)
-    loaded = load(app, source, params or {}, {}, {}, whole=True)
+    loaded = check(app, source, params or {})
     if loaded.errors:
         raise loaded.errors[0]
     if name is not None:
@@ -432,6 +434,11 @@ def sql(
         app.store = before[1]
     app._queries = {name: given for name, given in loaded.names.items() if name in loaded.defined}
     return app
+
+
+def check(app: App, source: SqlSource, params: Mapping[str, Any]) -> SqlProgram:
+    """Loads a whole program into an empty app; all that is wrong with it is in ``errors``."""
+    return load(app, source, params, {}, {}, whole=True)
 
 
 def _stem(file: str) -> str:

@@ -158,14 +158,14 @@ CATALOGUE: dict[str, Condition] = {
     "SQL.UNKNOWN_COLUMN": Condition("There is no column {column} in {where}.", "Columns there: {choices}.{guess}"),
     "SQL.UNKNOWN_RELATION": Condition("{relation} is not in FROM.", "Relations there: {choices}.{guess}"),
     "SQL.ONE_SIDED": Condition("{relation} is the right side of a {kind} JOIN, whose result has only the columns of the left side.", "Use INNER JOIN to have its columns too."),
-    "SQL.AMBIGUOUS": Condition("{column} could be {choices}.", "Say which one."),
+    "SQL.AMBIGUOUS": Condition("{column} could be {choices}.", "Say which one, with the relation before it."),
     "SQL.DUPLICATE_COLUMN": Condition("The column {column} would be there twice.", "Give one of them another name with AS, or list the columns instead of *."),
     "SQL.DUPLICATE_RELATION": Condition("{relation} is in FROM twice.", "Give each its own name: FROM s AS a JOIN s AS b."),
     "SQL.NO_COLUMN_NAME": Condition("This column has no name.", "Add AS name."),
     "SQL.BAD_COLUMN_NAME": Condition("A column cannot be called {column}.", "Names that start with an underscore are used for lifetimes and state."),
     "SQL.WRONG_TYPE": Condition("{what} does not take {types}.", "It takes {takes}.{fix}"),
     "SQL.UNKNOWN_TYPE": Condition("There is no type {type}.", "Types: {choices}.{guess}"),
-    "SQL.NUMBER_AS_TIME": Condition("CAST between numbers and timestamps counts seconds in Spark SQL and microseconds here.", "Say which: {fix}"),
+    "SQL.NUMBER_AS_TIME": Condition("CAST between a number and a timestamp does not say the unit of time.", "Say it: {fix}"),
     "SQL.UNKNOWN_FUNCTION": Condition("There is no function {function}.", "{fix}"),
     "SQL.WRONG_ARGUMENTS": Condition("{function} does not take {given}.", "Write {usage}."),
     "SQL.NOT_CONDITION": Condition("{clause} takes a condition, and this is {type}.", "Compare it with something, such as x > 5."),
@@ -190,6 +190,7 @@ CATALOGUE: dict[str, Condition] = {
     "SQL.NO_WATERMARK": Condition("The stream {stream} does not say how its time advances, so no window over it would ever close.", "Add WATERMARK {time} - 2s (waits two seconds for late events), or WATERMARK NONE if the program advances it."),
     "SQL.BAD_WATERMARK": Condition("{what}", "Write WATERMARK {time} - 2s: the column that events start at, minus how long to wait for late ones."),
     "SQL.BAD_LIFETIME": Condition("{what}", "Write LIFETIME (start, end) with two columns, or LIFETIME (ts, ts + 2 MINUTES)."),
+    "SQL.NOT_MONOTONE": Condition("This start is not known to follow the start of the event, so time could not pass.", "Build it from START(), plus or minus durations."),
     "SQL.UNKNOWN_CONNECTOR": Condition("There is no {kind} {name}.", "There are: {choices}.{guess}"),
     "SQL.UNKNOWN_OPTION": Condition("There is no option {option}.", "Options: {choices}.{guess}"),
     "SQL.UNBOUNDED": Condition("{what} would {problem}.", "Bound the events first: CLIP_DURATION(stream, 1d) or a CLIP JOIN; or allow it: SET allow_unbounded = true."),
@@ -225,9 +226,10 @@ class ConfigError(WaterclockError):
 class SqlError(ConfigError):
     """A program in SQL is wrong. ``place`` is the file, the line, and the place in it underlined."""
 
-    def __init__(self, code: str, *, place: str = "", **values: object) -> None:
-        super().__init__(code, place=place, **values)
+    def __init__(self, code: str, *, place: str = "", offset: int = 0, **values: object) -> None:
+        super().__init__(code, place=place, offset=offset, **values)
         self.place = place
+        self.offset = offset
         self.message += f"\n{place}" if place else ""
         self.args = (f"[{code}] {self.message}" + (f"\n  hint: {self.hint}" if self.hint else ""),)
 

@@ -22,6 +22,7 @@ import waterclock as wc
 from tests.conftest import SPARK
 from waterclock.connect.rows import to_frame
 from waterclock.lang.sql import Source
+from waterclock.lang.sql.format import formatted
 from waterclock.programs import load
 from waterclock.reference import Event, bag_difference, evaluate
 from waterclock.schema import VE, VS
@@ -49,11 +50,12 @@ def made(path: Path) -> str:
 
 
 def loaded(path: Path, store: str) -> wc.App:
-    """The app of a case; a query without a name becomes the output ``out``."""
-    app = wc.App("golden", store, master="local[2]", spark=SPARK)
+    """The app of a case; behind a prelude, a query without a name becomes the output ``out``."""
     prelude = path.parent / "prelude.sql"
-    if prelude.exists():
-        app.sql(prelude)
+    if not prelude.exists():
+        return wc.sql(path, store=store, master="local[2]", spark=SPARK)
+    app = wc.App("golden", store, master="local[2]", spark=SPARK)
+    app.sql(prelude)
     result = app.sql(path)
     if not app._outputs:
         result.into("out")
@@ -71,7 +73,7 @@ def rows_of(path: Path) -> dict[str, list[dict[str, Any]]]:
 
 def fed(app: wc.App, path: Path) -> None:
     rows = rows_of(path)
-    for name in app._streams:
+    for name in (name for name, (_, source) in app._streams.items() if source is None):
         app.source(name).push(rows.get(name, []))
         app.source(name).end()
 
@@ -137,4 +139,11 @@ def errors(path: Path) -> str:
     return "\n\n".join(str(error) for error in found) + "\n"
 
 
-KINDS: dict[str, Callable[[Path], str]] = {"results": result, "errors": errors}
+def layout(path: Path) -> str:
+    """A program as it is laid out; laying it out again changes nothing."""
+    text = formatted(Source(path.read_text(), path.name))
+    assert formatted(Source(text)) == text
+    return text
+
+
+KINDS: dict[str, Callable[[Path], str]] = {"results": result, "errors": errors, "fmt": layout}

@@ -14,7 +14,7 @@ def match(name: str, choices: Iterable[str]) -> list[str]:
 def nearest(name: str, choices: Sequence[str]) -> str:
     """A sentence with the choice that takes the fewest edits, if those are few."""
     best = min(choices, key=lambda choice: distance(name.lower(), choice.lower()), default=None)
-    if best is None or not name or distance(name.lower(), best.lower()) > max(1, len(best) // 3):
+    if best is None or len(name) < 2 or distance(name.lower(), best.lower()) > max(1, len(best) // 3):
         return ""
     return f" Did you mean {best}?"
 

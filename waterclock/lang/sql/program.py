@@ -106,6 +106,7 @@ class Program:
                 self.errors.append(self.source.error("SQL.TOO_DEEP", statement.span))
         if not self.errors:
             self._check_params()
+        self.errors.sort(key=lambda error: error.offset)
 
     def _lost(self, errors: list[SqlError]) -> frozenset[str]:
         """After a statement that cannot be read, a name that is not known may be its own: one error is enough."""
@@ -172,8 +173,11 @@ class Program:
     def _failed(self, error: Exception, span: Span) -> SqlError:
         if isinstance(error, SqlError):
             return error
-        code, message = getattr(error, "code", type(error).__name__), getattr(error, "message", str(error))
-        return self.source.error("SQL.REFUSED", span, inner=code, message=message, fix=getattr(error, "hint", ""))
+        if not isinstance(error, WaterclockError):
+            return self.source.error("SQL.REFUSED", span, inner=type(error).__name__, message=str(error), fix="")
+        # How a stream treats bad rows does not help a table.
+        fix = "Correct the rows." if error.code in ("DATA.WRONG_TYPE", "DATA.MALFORMED") else error.hint
+        return self.source.error("SQL.REFUSED", span, inner=error.code, message=error.message, fix=fix)
 
     def _define(self, context: Context, node: tree.Define) -> None:
         if node.name is not None:
@@ -216,7 +220,7 @@ class Program:
                 except (ConfigError, TypeError, ValueError) as error:
                     raise self._failed(error, node.span) from None
                 return
-        choices = [option + "..." if option.endswith(".") else option for option in options]
+        choices = [option + "*" if option.endswith(".") else option for option in options]
         guess = nearest(name, choices)
         raise context.error(
             "SQL.UNKNOWN_OPTION", node.option.span, option=node.option.text, choices=", ".join(choices), guess=guess

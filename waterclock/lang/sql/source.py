@@ -54,7 +54,7 @@ class Source:
         return f"  --> {self.name}:{number}:{column + 1}\n  {number} | {shown}\n  {margin} | {mark}"
 
     def error(self, code: str, span: Span, **values: object) -> SqlError:
-        return SqlError(code, place=self.place(span), **values)
+        return SqlError(code, place=self.place(span), offset=span.start, **values)
 
     def caused(self, error: ConfigError, span: Span) -> SqlError:
         """An error of the plan or of a connector, shown at the place in the program that led to it."""

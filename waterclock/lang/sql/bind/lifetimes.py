@@ -27,6 +27,7 @@ from waterclock.plan import (
     Shift,
     Stitch,
 )
+from waterclock.plan.lifetime import is_monotone
 from waterclock.time import FOREVER
 
 Build = Callable[["Arguments"], Node]
@@ -120,6 +121,13 @@ def _micros(expr: Expr) -> Expr:
     return Call("unix_micros", (expr,))
 
 
+def _altered(a: Arguments) -> Node:
+    start = a.micros("start")
+    if not is_monotone(start):
+        raise a.context.error("SQL.NOT_MONOTONE", a.given["start"].span)
+    return AlterLifetime(a.plan, start, a.micros("duration"))
+
+
 def _set_duration(a: Arguments) -> Node:
     if a.forever("duration"):
         return SetDuration(a.plan, FOREVER)
@@ -149,7 +157,6 @@ FUNCTIONS: dict[str, tuple[str, Build]] = {
     "quantize": ("QUANTIZE(s, width[, hop][, offset])", lambda a: _grid(a, Quantize)),
     "hop_lifetime": ("HOP_LIFETIME(s, width[, hop][, offset])", lambda a: _grid(a, HopLifetime)),
     "session_lifetime": ("SESSION_LIFETIME(s, gap[, maximum])", _session),
-    "alter_lifetime": ("ALTER_LIFETIME(s, start, duration)",
-                       lambda a: AlterLifetime(a.plan, a.micros("start"), a.micros("duration"))),
+    "alter_lifetime": ("ALTER_LIFETIME(s, start, duration)", _altered),
 }  # fmt: skip
 """How each is written, and the node that it makes."""

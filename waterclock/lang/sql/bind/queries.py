@@ -158,7 +158,8 @@ class _Selecting:
         made: list[Made] = []
         for item in self.select.items:
             if isinstance(item.value, tree.Star):
-                raise self.context.error("SQL.STAR", item.span)
+                fix = "List the columns of GROUP BY, and aggregates of the others."
+                raise self.context.unsupported(item.span, "SELECT * of groups", fix)
             name = self._name(rows, item)
             grouped.wish = name if is_aggregate(item.value) else None
             made.append(Made(name, grouped.value(item.value), item.span))
@@ -188,6 +189,8 @@ class _Selecting:
             return window_of(self.context, rows, rows.window, select.keys)
         if select.window is not None:
             return select.window
+        for key in select.keys:
+            Scalars(self.context, rows, "GROUP BY").bind(self._key(rows, key))  # what is wrong with it comes first
         for part in tree.walk((*select.items, select.having, *select.order)):
             if is_aggregate(part):
                 assert isinstance(part, tree.Call)

@@ -14,6 +14,8 @@ from waterclock.lang.sql.names import match, nearest
 from waterclock.plan import Node, Project
 
 WINDOW_FUNCTIONS = ("TUMBLE", "HOP", "SESSION")
+SAME_START = ("EXTEND", "SET_DURATION", "CLIP_DURATION", "SESSION_LIFETIME")
+"""Behind these, the time column of a stream still tells when its events start."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +61,8 @@ class Sources:
             raise self.context.unsupported(node.partition[0].span, f"PARTITION BY in {name}", "Leave it out.")
         self.context.came_from(plan, node.span)
         alias = node.alias.text if node.alias else inner.visible[0].alias
-        # The lifetime is another one now: the time column of the stream no longer tells the start.
-        return Rows(plan, (replace(inner.visible[0], alias=alias, time=None),))
+        seen = replace(inner.visible[0], alias=alias)
+        return Rows(plan, (seen if name in SAME_START else replace(seen, time=None),))
 
     def _timed(self, rows: Rows) -> Rows:
         """With the start and end of its events as hidden columns, if the query asks for them."""

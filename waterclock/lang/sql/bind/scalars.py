@@ -195,8 +195,8 @@ class Scalars:
     def _conversion(self, node: tree.Conversion) -> Typed:
         arg, to = self.value(node.arg), self.type_of(node.to)
         for numbers, times, fix in (
-            (arg.type, to, "timestamp_micros(x), or x * 1000000 for seconds: timestamp_micros(x * 1000000)."),
-            (to, arg.type, "unix_micros(ts), or unix_micros(ts) DIV 1000000 for seconds."),
+            (arg.type, to, "timestamp_micros(x) for microseconds, timestamp_micros(x * 1000000) for seconds."),
+            (to, arg.type, "unix_micros(ts) for microseconds, unix_micros(ts) DIV 1000000 for seconds."),
         ):
             if numbers in NUMBERS and times == "timestamp":
                 raise self.context.error("SQL.NUMBER_AS_TIME", node.span, fix=fix)

@@ -31,6 +31,8 @@ class Cursor:
         self._tokens = tokens
         self._at = 0
         self._depth = 0
+        self.keywords: set[int] = set()
+        """Where the words begin that were read as keywords, not as names."""
 
     # -- looking -------------------------------------------------------------------------------------------
 
@@ -78,10 +80,16 @@ class Cursor:
         self._at += 1
         return token
 
+    def keyword(self) -> tree.Word:
+        """The word at hand, as a keyword."""
+        self.keywords.add(self.here.start)
+        return tree.Word(self.take().text.upper(), span=self.before)
+
     def accept(self, *words: str) -> bool:
         if not self.sees(*words):
             return False
-        self._at += len(words)
+        for _ in words:
+            self.keyword()
         return True
 
     def accept_mark(self, kind: TokenType) -> bool:
@@ -135,7 +143,7 @@ class Cursor:
 
     def close(self, opened: Span) -> None:
         if not self.accept_mark(TokenType.R_PAREN):
-            if self.done:
+            if self.done or self.word() in RESERVED:
                 raise self.error("SQL.UNCLOSED", opened, what="parenthesis", closing=")")
             raise self.wrong("',' or ')'")
 

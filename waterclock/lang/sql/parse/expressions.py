@@ -72,7 +72,7 @@ class Expressions(Cursor):
                 continue
             negated = self.sees("NOT") and self.word(1) in ("IN", "BETWEEN", "LIKE", "RLIKE", "ILIKE", "REGEXP")
             if negated:
-                self.take()
+                self.keyword()
             found = self._predicate(start, left)
             if found is None:
                 return left
@@ -109,7 +109,7 @@ class Expressions(Cursor):
         if self.accept("NULL"):
             found = tree.Operator("is_null", "IS NULL", (left,), span=self.since(start))
         elif self.sees("TRUE") or self.sees("FALSE"):
-            value = tree.Value(self.take().text.upper() == "TRUE", "boolean", span=self.before)
+            value = tree.Value(self.keyword().text == "TRUE", "boolean", span=self.before)
             found = tree.Operator("same", "IS", (left, value), span=self.since(start))
         elif self.accept("DISTINCT", "FROM"):
             same = tree.Operator("same", "IS DISTINCT FROM", (left, self._sum()), span=self.since(start))
@@ -207,10 +207,10 @@ class Expressions(Cursor):
     def _from_word(self, start: Span) -> tree.Expression:
         word, called = self.word(), self.sees_mark(TokenType.L_PAREN, 1)
         if word in ("TRUE", "FALSE"):
-            self.take()
+            self.keyword()
             return tree.Value(word == "TRUE", "boolean", span=start)
         if word == "NULL":
-            self.take()
+            self.keyword()
             return tree.Value(None, "null", span=start)
         if word == "CASE":
             return self._case()
@@ -255,7 +255,7 @@ class Expressions(Cursor):
         within = self._within() if self.sees("WITHIN", "GROUP") else None
         where = None
         if self.sees("FILTER") and self.sees_mark(TokenType.L_PAREN, 1):
-            self.take()
+            self.keyword()
             opened = self.expect_mark(TokenType.L_PAREN, "(")
             self.expect("WHERE", fix="Write COUNT(*) FILTER (WHERE x > 5).")
             where = self.expression()
@@ -305,8 +305,7 @@ class Expressions(Cursor):
         return tree.Case(tuple(pairs), otherwise, span=self.since(start))
 
     def _cast(self) -> tree.Expression:
-        start = self.here
-        self.take()
+        start = self.keyword().span
         opened = self.expect_mark(TokenType.L_PAREN, "(")
         value = self.expression()
         self.expect("AS", fix="Write CAST(x AS type).")
@@ -321,6 +320,7 @@ class Expressions(Cursor):
             raise self.wrong(
                 "a type", "Types are BOOLEAN, INT, BIGINT, FLOAT, DOUBLE, STRING, BINARY, DATE, TIMESTAMP."
             )
+        self.keywords.add(start.start)
         text = self.take().text
         if self.accept_mark(TokenType.LT):
             with self.deeper():
@@ -374,7 +374,7 @@ class Expressions(Cursor):
         if self.word().lower().rstrip("s") in ("month", "year", "quarter"):
             raise self.error("SQL.CALENDAR", self.since(start), unit=self.word())
         if self.word() and text.replace(".", "", 1).lstrip("+-").strip().isdigit() and not self.sees("TO"):
-            text = f"{text.strip()} {self.take().text}"
+            text = f"{text.strip()} {self.keyword().text}"
         if self.sees("TO"):
             raise self.unsupported(self.here, "INTERVAL ... TO ...", "Write INTERVAL '1 hour 30 minutes', or 1h 30m.")
         return tree.Length(self.measured(text, self.since(start)), span=self.since(start))
@@ -387,7 +387,7 @@ class Expressions(Cursor):
 
     def _moment(self, word: str) -> tree.Expression:
         start = self.here
-        self.take()
+        self.keyword()
         text = self.take().text
         span = self.since(start)
         try:

@@ -73,8 +73,7 @@ class Queries(Expressions):
     def _union(self) -> tree.Query:
         start, branches, distinct = self.here, [self._branch()], False
         while self.sees("UNION"):
-            span = self.here
-            self.take()
+            span = self.keyword().span
             if isinstance(branches[-1], tree.Select) and branches[-1].limit is not None and len(branches) == 1:
                 raise self.unsupported(
                     span, "UNION behind LIMIT", "Put that query into parentheses, or give it a name."
@@ -105,8 +104,6 @@ class Queries(Expressions):
     def _select(self) -> tree.Select:
         start = self.here
         if not self.accept("SELECT"):
-            if self.sees("FROM"):
-                raise self.error("SQL.CLAUSE_ORDER", self.here, clause="FROM", other="SELECT")
             raise self.wrong("SELECT", self._guess(["SELECT"]))
         distinct = None
         if self.accept("DISTINCT"):
@@ -174,7 +171,7 @@ class Queries(Expressions):
         return read
 
     def _clause(self, clause: str, read: _Clauses) -> None:
-        self.take()
+        self.keyword()
         if clause == "WHERE":
             read.where = self.expression()
         elif clause == "GROUP BY":
@@ -226,7 +223,7 @@ class Queries(Expressions):
         start = self.here
         if self.word() not in WINDOWS:
             raise self.error("SQL.UNKNOWN_WINDOW", start, window=self.found(), guess=nearest(self.word(), WINDOWS))
-        kind = tree.Word(self.take().text.upper(), span=start)
+        kind = self.keyword()
         args = self.parenthesised(self.expression, empty=True) if self.sees_mark(TokenType.L_PAREN) else ()
         found = tree.Windowing(kind, args, span=self.since(start))
         while True:
@@ -236,7 +233,7 @@ class Queries(Expressions):
                 self.expect("AT", fix="Write RESULT AT WINDOW, RESULT AT END or RESULT AT HOLD.")
                 if self.word() not in _RESULTS:
                     raise self.wrong("WINDOW, END or HOLD", self._guess(_RESULTS))
-                found = replace(found, result=tree.Word(self.take().text.upper(), span=self.before))
+                found = replace(found, result=self.keyword())
             elif self.accept("ALLOWED"):
                 self.expect("LATENESS", fix="Write ALLOWED LATENESS 5m.")
                 found = replace(found, lateness=self.expression())
@@ -300,7 +297,7 @@ class Queries(Expressions):
         return replace(found, alias=self.name("a name")) if self._alias_follows() else found
 
     def _alias_follows(self) -> bool:
-        return self.sees_name() and self.word() not in _ELSEWHERE and not self.sees("FOR")
+        return self.sees_name() and self.word() not in _ELSEWHERE and not self.sees_mark(TokenType.EQ, 1)
 
     def _relation(self) -> tree.Relation:
         start = self.here

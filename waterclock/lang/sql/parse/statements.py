@@ -49,20 +49,24 @@ _CREATE_ELSEWHERE = {
 class Parsed(NamedTuple):
     statements: list[tree.Statement]
     errors: list[SqlError]
+    keywords: set[int]
+    """Where keywords begin."""
 
 
 def parse(source: Source) -> Parsed:
     """All statements that can be read, and what is wrong with the others."""
-    parsed = Parsed([], [])
+    parsed = Parsed([], [], set())
     try:
         tokens = tokenize(source)
     except SqlError as error:
-        return Parsed([], [error])
+        return Parsed([], [error], set())
     for part in _parts(tokens):
+        cursor = Statements(source, part)
         try:
-            parsed.statements.append(Statements(source, part).statement())
+            parsed.statements.append(cursor.statement())
         except SqlError as error:
             parsed.errors.append(error)
+        parsed.keywords.update(cursor.keywords)
     return parsed
 
 
@@ -99,6 +103,8 @@ class Statements(Queries):
             return tree.Define(None, self.query(), span=self.since(start))
         if self.word() in _ELSEWHERE:
             raise self.unsupported(start, self.word(), _ELSEWHERE[self.word()])
+        if self.sees("FROM"):
+            raise self.wrong("SELECT", "FROM stands behind SELECT: SELECT ... FROM ...")
         guess = nearest(self.word(), ["CREATE", "OUTPUT", "SET", "SELECT"])
         raise self.wrong("a statement", f"Statements: {', '.join(STATEMENTS)}.{guess}")
 
@@ -190,7 +196,9 @@ class Statements(Queries):
             values = self.parenthesised(self.expression)
             if len(values) != 2:
                 fix = "Write LIFETIME (started, ended) or LIFETIME (ts, ts + 2 MINUTES)."
-                raise self.error("SQL.SYNTAX", self.since(start), expected="a start and an end", found="", fix=fix)
+                raise self.error(
+                    "SQL.SYNTAX", self.since(start), expected="a start and an end", found=f"{len(values)}", fix=fix
+                )
             return tree.Clause("LIFETIME", (), values, span=self.since(start))
         if self.accept("POINT"):
             self.expect("AT", fix="Write POINT AT ts.")
@@ -203,19 +211,19 @@ class Statements(Queries):
         if self.accept("MAX"):
             if self.word() not in ("AHEAD", "JUMP"):
                 raise self.wrong("AHEAD or JUMP", "Write MAX AHEAD 1h or MAX JUMP 1d.")
-            return self._bound(start, f"MAX {self.take().text.upper()}")
+            return self._bound(start, f"MAX {self.keyword().text}")
         if word in _POLICIES:
             return self._policy(start, word)
         guess = nearest(word, [clause.split()[0] for clause in CLAUSES])
         raise self.wrong("a clause of CREATE STREAM", f"Clauses: {', '.join(CLAUSES)}.{guess}")
 
     def _policy(self, start: Span, kind: str) -> tree.Clause:
-        self.take()
+        self.keyword()
         choices = _POLICIES[kind]
         if self.word() not in choices:
             fix = f"Choose one of: {', '.join(choices)}.{nearest(self.word(), choices)}"
             raise self.wrong(f"what to do with {kind.lower()} rows", fix)
-        words = [tree.Word(self.take().text.upper(), span=self.before)]
+        words = [self.keyword()]
         if words[0].text == "TO":
             words.append(self.name("a name for the stream of late rows"))
         return tree.Clause(kind, tuple(words), span=self.since(start))
