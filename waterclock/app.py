@@ -205,7 +205,8 @@ class App:
         self._queries |= {name: given for name, given in loaded.names.items() if name in loaded.defined}
         if isinstance(loaded.last, Node):
             return Stream(self, loaded.last)
-        return self.query(loaded.last) if loaded.last is not None else self.query(next(iter(names)))
+        assert loaded.last is not None
+        return self.query(loaded.last)
 
     def query(self, name: str) -> Stream:
         """A stream, a table, an output, or a query that has its name from SQL."""

@@ -58,18 +58,16 @@ class AppTarget:
 
     @property
     def options(self) -> Mapping[str, Callable[[Any], None]]:
-        kinds: dict[str, type | tuple[type, ...]] = {
-            "epoch_rows": int, "tasks": int, "allow_unbounded": bool, "master": str,
-        }  # fmt: skip
+        kinds: dict[str, type] = {"epoch_rows": int, "tasks": int, "allow_unbounded": bool, "master": str}
         if self._whole:
             kinds = {"name": str, "store": str, **kinds}
         return {**{option: self._setter(option, kind) for option, kind in kinds.items()}, "spark.": self._set_spark}
 
-    def _setter(self, option: str, kind: type | tuple[type, ...]) -> Callable[[Any], None]:
+    def _setter(self, option: str, kind: type) -> Callable[[Any], None]:
         def put(value: Any) -> None:
             right = isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
             if not right or (kind is int and value < 1):
-                wanted = {int: "a whole number, at least 1", bool: "true or false"}.get(kind, "a text")  # type: ignore[arg-type]
+                wanted = {int: "a whole number, at least 1", bool: "true or false"}.get(kind, "a text")
                 raise ConfigError("CONFIG.BAD_OPTION", option=option, value=value, fix=f"It takes {wanted}.")
             setattr(self._app, option, value)
 

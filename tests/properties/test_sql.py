@@ -16,6 +16,7 @@ from tests.properties.test_app import quick
 from waterclock.errors import SqlError
 from waterclock.lang.sql import Source
 from waterclock.lang.sql.dialect import tokenize
+from waterclock.lang.sql.format import formatted
 from waterclock.programs import load
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -81,14 +82,38 @@ def test_random_text(text: str) -> None:
 
 @quick(400)
 @given(st.lists(st.sampled_from(WORDS), max_size=25))
-def test_random_words(words: list[str]) -> None:
-    check(" ".join(words))
+def test_random_words(chosen: list[str]) -> None:
+    check(" ".join(chosen))
 
 
 @quick(1500)
 @given(st.sampled_from(PROGRAMS), st.integers(0, 2**32))
 def test_mutated_programs(program: str, seed: int) -> None:
     check(mutated(program, seed))
+
+
+COMMENTS = [" -- one\n", "\n-- two\n", " /* three */ ", "\n/* four */\n", "\n/* five\n   six */\n", "\n\n-- seven\n\n"]
+
+
+@quick(600)
+@given(st.sampled_from(PROGRAMS), st.lists(st.tuples(st.integers(0, 60), st.sampled_from(COMMENTS)), max_size=3))
+def test_the_layout_keeps_words_and_comments_and_is_stable(program: str, comments: list[tuple[int, str]]) -> None:
+    parts = pieces(program)
+    for at, comment in comments:
+        parts.insert(min(at, len(parts)), comment)
+    text = "".join(parts)
+    try:
+        laid_out = formatted(Source(text))
+    except SqlError:
+        return  # an error case: nothing is laid out
+    assert formatted(Source(laid_out)) == laid_out
+    assert words(laid_out) == words(text)
+    for _, comment in comments:
+        assert laid_out.count(comment.strip()) == text.count(comment.strip())
+
+
+def words(text: str) -> list[str]:
+    return [token.text.upper() for token in tokenize(Source(text))]
 
 
 @pytest.mark.parametrize(

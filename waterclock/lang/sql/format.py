@@ -14,6 +14,8 @@ from waterclock.lang.sql.source import Source
 
 WIDTH = 100
 INDENT = "  "
+ROUNDS = 8
+"""A comment that came to another place may count as alone there: laid out again, until nothing changes."""
 _COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
 _JOIN = frozenset("INNER LEFT FULL CROSS CLIP ASOF SEMI ANTI OUTER JOIN".split())
 _QUERY = frozenset("SELECT FROM WHERE GROUP WITH HAVING ORDER LIMIT UNION EMIT".split())
@@ -54,6 +56,15 @@ class Piece:
 
 def formatted(source: Source) -> str:
     """The program in its layout; raises the first error of one that cannot be read."""
+    before, text = source.text, _formatted(source)
+    for _ in range(ROUNDS):
+        if text == before:
+            break
+        before, text = text, _formatted(Source(text, source.name))
+    return text
+
+
+def _formatted(source: Source) -> str:
     parsed = parse(source)
     if parsed.errors:
         raise parsed.errors[0]

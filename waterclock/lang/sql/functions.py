@@ -100,7 +100,7 @@ def resolve(name: str) -> Resolved | None:
     if lower in AGGREGATE_NAMES:
         return Aggregating(AGGREGATE_NAMES[lower])
     if lower in FUNCTIONS and lower not in _OPERATORS and FUNCTIONS[lower].symbol[0].isalpha():
-        return Scalar(lower)
+        return Scalar(getattr(FUNCTIONS[lower], "name", lower))  # an alias is its function
     return Rewritten(lower) if lower in REWRITTEN else None
 
 

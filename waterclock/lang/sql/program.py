@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from waterclock.errors import ConfigError, SqlError, WaterclockError
@@ -74,45 +74,43 @@ class Program:
         self.errors += parsed.errors
         if not parsed.statements and not parsed.errors:
             self.errors.append(self.source.error("SQL.EMPTY", Span(0, 1)))
-        broken: set[str] = set()
+        broken = set(parsed.lost)
         todo = [name for name in map(_defines, parsed.statements) if name is not None]
         for statement in parsed.statements:
             name = _defines(statement)
             if name is not None:
                 todo.remove(name)
-            context = Context(
-                self.source,
-                self.names,
-                self.params,
-                self.slacks,
-                frozenset(todo),
-                frozenset(broken),
-                self.used,
-                self.places,
-            )
             try:
-                unnamed = isinstance(statement, tree.Define) and statement.name is None
-                if unnamed and not (self.bare and statement is parsed.statements[-1]):
-                    raise context.error("SQL.UNNAMED", statement.span)
-                self._run(replace(context, broken=context.broken | self._lost(parsed.errors)), statement)
-            except (SqlError, Poisoned) as error:
-                if isinstance(error, SqlError):
-                    self.errors.append(error)
-                if name is not None:
-                    broken.add(name)
+                self._run(self._context(todo, broken), statement, statement is parsed.statements[-1])
+                continue
+            except Poisoned:
+                pass
             except ConfigError as error:
                 self.errors.append(self.source.caused(error, statement.span))
             except RecursionError:
                 self.errors.append(self.source.error("SQL.TOO_DEEP", statement.span))
+            if name is not None:
+                broken.add(name)
         if not self.errors:
             self._check_params()
+            self._check_made(parsed.statements)
         self.errors.sort(key=lambda error: error.offset)
 
-    def _lost(self, errors: list[SqlError]) -> frozenset[str]:
-        """After a statement that cannot be read, a name that is not known may be its own: one error is enough."""
-        return frozenset(_named_in(self.source)) if errors else frozenset()
+    def _context(self, later: list[str], broken: set[str]) -> Context:
+        return Context(
+            self.source,
+            self.names,
+            self.params,
+            self.slacks,
+            frozenset(later),
+            frozenset(broken),
+            self.used,
+            self.places,
+        )
 
-    def _run(self, context: Context, statement: tree.Statement) -> None:
+    def _run(self, context: Context, statement: tree.Statement, last: bool) -> None:
+        if isinstance(statement, tree.Define) and statement.name is None and not (self.bare and last):
+            raise context.error("SQL.UNNAMED", statement.span)
         if isinstance(statement, tree.CreateStream):
             self._create_stream(context, statement)
         elif isinstance(statement, tree.CreateTable):
@@ -131,8 +129,10 @@ class Program:
         schema = schema_of(context, node.columns)
         clauses = StreamOptions(context, node, schema)
         options = clauses.options()
-        if "time_from" in options and not match(options["time_from"], [*self.names, *context.later]):
-            context.find(clauses.clauses["WATERMARK"].words[1])
+        if "time_from" in options:
+            self.reads.add(options["time_from"])
+            if not match(options["time_from"], [*self.names, *context.later]):
+                context.find(clauses.clauses["WATERMARK"].words[1])
         source = None if node.source is None else self._connect(context, node.source, "source", self.target.sources)
         try:
             plan = self.target.declare_stream(node.name.text, schema, source, options)
@@ -193,8 +193,7 @@ class Program:
         plan = context.find(node.query).plan
         self.reads.add(match(node.query.text, self.names)[0])
         name = node.name or node.query
-        declared = name.text in self.slacks or (isinstance(plan, Node) and name.text in self.outputs)
-        if declared:
+        if name.text in self.slacks or name.text in self.outputs:
             fix = f"Give the output a name of its own: OUTPUT {node.query.text} AS {name.text}_out TO ..."
             raise context.error("SQL.DUPLICATE_NAME", name.span, name=name.text, fix=fix)
         sink = None if node.sink is None else self._connect(context, node.sink, "sink", self.target.sinks)
@@ -281,6 +280,10 @@ class Program:
         except (TypeError, ValueError) as error:
             raise self._failed(error, node.span) from None
 
+    def _check_made(self, statements: list[tree.Statement]) -> None:
+        if self.bare and self.last is None:
+            self.errors.append(self.source.error("SQL.NOTHING_MADE", statements[-1].span))
+
     def _check_params(self) -> None:
         for name in self.params:
             if name not in self.used:
@@ -293,10 +296,6 @@ def _defines(statement: tree.Statement) -> str | None:
     if isinstance(statement, tree.CreateStream | tree.CreateTable | tree.Define):
         return None if statement.name is None else statement.name.text
     return None
-
-
-def _named_in(source: Source) -> list[str]:
-    return [word.strip("`") for word in source.text.replace("(", " ").split()]
 
 
 def _shown(source: Source, span: Span) -> str:

@@ -14,6 +14,8 @@ from waterclock.lang.sql.bind.windows import Frame
 from waterclock.plan import Aggregate, Node, Project
 
 BORDERS = ("window_start", "window_end")
+REVISION = Typed(col("revision"), "bigint")
+"""The column that results which are given early have."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,8 @@ class Grouped(Scalars):
     def name(self, node: tree.Name) -> Typed:
         if is_border(self.rows, node):
             return self._border(node, node.last.lower())
+        if self.grouping.frame.early and is_revision(self.rows, node):
+            return REVISION
         self.rows.resolve(self.context, node)
         raise self.context.error("SQL.NOT_GROUPED", node.span, column=".".join(node.parts))
 
@@ -129,7 +133,7 @@ class Grouped(Scalars):
         """The key that an expression is, if it is one."""
         if any(is_aggregate(part) for part in tree.walk(node)):
             return None
-        if isinstance(node, tree.Name) and is_border(self.rows, node):
+        if isinstance(node, tree.Name) and (is_border(self.rows, node) or is_revision(self.rows, node)):
             return None
         if not isinstance(node, tree.Name) and all(key.name == key.expr for key in self.grouping.keys):
             return None  # every key is a plain column
@@ -143,6 +147,14 @@ class Grouped(Scalars):
 
 def is_border(rows: Rows, node: tree.Tree) -> bool:
     """Whether a name means the window's border: it does unless there is such a column."""
-    if not isinstance(node, tree.Name) or len(node.parts) > 1 or node.last.lower() not in BORDERS:
+    return _is_special(rows, node, BORDERS)
+
+
+def is_revision(rows: Rows, node: tree.Tree) -> bool:
+    return _is_special(rows, node, ("revision",))
+
+
+def _is_special(rows: Rows, node: tree.Tree, names: tuple[str, ...]) -> bool:
+    if not isinstance(node, tree.Name) or len(node.parts) > 1 or node.last.lower() not in names:
         return False
     return not any(column.name.lower() == node.last.lower() for seen in rows.visible for column in seen.columns)

@@ -46,9 +46,14 @@ class Side:
         return Project(self.rows.plan, (*kept, *self.made))
 
 
-def bind_join(sources: Sources, node: tree.Joined) -> Rows:
+def bind_relation(sources: Sources, node: tree.Relation) -> Rows:
+    """Everything that stands in FROM."""
+    return _join(sources, node) if isinstance(node, tree.Joined) else sources.bind(node)
+
+
+def _join(sources: Sources, node: tree.Joined) -> Rows:
     context, kind = sources.context, node.kind.text
-    left, right = Side(sources.bind(node.left)), Side(sources.bind(node.right))
+    left, right = (Side(bind_relation(sources, side)) for side in (node.left, node.right))
     for side in (left, right):
         if side.rows.window is not None:
             fix = "Aggregate over the window in a query of its own, then join that."
@@ -63,32 +68,40 @@ def bind_join(sources: Sources, node: tree.Joined) -> Rows:
     rest = [part for part in rest if not _key(context, left, right, part, taken)]
     names = _renamed(left.plan, right.plan)
     seen = tuple(visible.renamed(names) for visible in right.rows.visible)
+    both = Rows(left.plan, (*left.rows.visible, *seen), {**left.rows.gone, **right.rows.gone})
     try:
-        if kind.startswith("asof"):
-            _check_asof(context, left.rows, right.rows, rest)
-            within = None if node.within is None else duration(context, node.within, "WITHIN", least=0)
-            plan: Node = AsOf(
-                "left" if kind == "asof left" else "inner", left.plan, right.plan, tuple(left.keys), tuple(right.keys),
-                tuple(names.items()), within,
-            )  # fmt: skip
-        else:
-            both = Rows(left.plan, (*left.rows.visible, *seen), {**left.rows.gone, **right.rows.gone})
-            residual: Expr | None = None
-            for part in rest:
-                condition = Scalars(context, both, "ON").condition(part)
-                residual = condition if residual is None else residual & condition
-            plan = Join(
-                "inner" if kind == "cross" else kind, left.plan, right.plan, tuple(left.keys), tuple(right.keys),
-                tuple(names.items()), residual,
-            )  # fmt: skip
+        plan = (_as_of if kind.startswith("asof") else _paired)(context, node, left, right, names, both, rest)
     except ConfigError as error:
         raise context.source.caused(error, node.span if node.on is None else node.on.span) from None
     context.came_from(plan, node.kind.span.to(node.right.span))
     if kind in ONE_SIDED:
         gone = {visible.alias: SHOWN[kind] for visible in right.rows.visible}
         return Rows(plan, left.rows.visible, {**left.rows.gone, **gone})
-    gone = {**left.rows.gone, **right.rows.gone}
-    return _merged(Rows(plan, (*left.rows.visible, *seen), gone), node, names, kind == "full", len(left.rows.visible))
+    return _merged(replace(both, plan=plan), node, kind == "full", len(left.rows.visible))
+
+
+def _paired(
+    context: Context, node: tree.Joined, left: Side, right: Side, names: dict[str, str], both: Rows,
+    rest: list[tree.Expression],
+) -> Node:  # fmt: skip
+    kind = "inner" if node.kind.text == "cross" else node.kind.text
+    residual: Expr | None = None
+    for part in rest:
+        condition = Scalars(context, both, "ON").condition(part)
+        residual = condition if residual is None else residual & condition
+    keys = tuple(left.keys), tuple(right.keys)
+    return Join(kind, left.plan, right.plan, *keys, tuple(names.items()), residual)
+
+
+def _as_of(
+    context: Context, node: tree.Joined, left: Side, right: Side, names: dict[str, str], both: Rows,
+    rest: list[tree.Expression],
+) -> Node:  # fmt: skip
+    _check_asof(context, left.rows, right.rows, rest)
+    within = None if node.within is None else duration(context, node.within, "WITHIN", least=0)
+    kind = "left" if node.kind.text == "asof left" else "inner"
+    keys = tuple(left.keys), tuple(right.keys)
+    return AsOf(kind, left.plan, right.plan, *keys, tuple(names.items()), within)
 
 
 def _check_aliases(context: Context, left: Rows, right: Rows, node: tree.Joined) -> None:
@@ -164,7 +177,7 @@ def _using(context: Context, left: Rows, right: Rows, words: tuple[tree.Word, ..
     return pairs
 
 
-def _merged(rows: Rows, node: tree.Joined, names: dict[str, str], full: bool, lefts: int) -> Rows:
+def _merged(rows: Rows, node: tree.Joined, full: bool, lefts: int) -> Rows:
     """After USING, a column without a qualifier is the left one, or in a full join whichever is there."""
     if not node.using:
         return rows

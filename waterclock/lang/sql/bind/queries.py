@@ -11,7 +11,8 @@ from waterclock.lang.sql import tree
 from waterclock.lang.sql.bind.aggregates import is_aggregate
 from waterclock.lang.sql.bind.constants import count
 from waterclock.lang.sql.bind.context import Context, Given
-from waterclock.lang.sql.bind.grouping import Grouped, Grouping, is_border
+from waterclock.lang.sql.bind.grouping import REVISION, Grouped, Grouping, is_border, is_revision
+from waterclock.lang.sql.bind.joins import bind_relation
 from waterclock.lang.sql.bind.relations import Sources
 from waterclock.lang.sql.bind.scalars import Scalars, Typed
 from waterclock.lang.sql.bind.scope import Rows, fresh
@@ -80,7 +81,7 @@ class _Selecting:
 
     def plan(self) -> Node:
         select = self.select
-        rows = Sources(self.context, bind_query, _wanted(select)).bind(select.source)
+        rows = bind_relation(Sources(self.context, bind_query, _wanted(select)), select.source)
         if select.where is not None:
             condition = Scalars(self.context, rows, "WHERE", self.aliases).condition(select.where)
             rows = replace(rows, plan=Filter(rows.plan, condition))
@@ -164,6 +165,8 @@ class _Selecting:
             grouped.wish = name if is_aggregate(item.value) else None
             made.append(Made(name, grouped.value(item.value), item.span))
         grouped.wish = None
+        if frame.early and not any(column.name == "revision" for column in made):
+            made.append(Made("revision", REVISION, window.span))  # without it, results could not be told apart
         having = None
         if self.select.having is not None:
             grouped.clause = "HAVING"
@@ -173,6 +176,11 @@ class _Selecting:
         plan = self.context.came_from(grouping.plan(), window.span)
         if having is not None:
             plan = Filter(plan, having)
+        if self.select.limit is not None and frame.early:
+            fix = "Revisions of one result would be ranked against each other."
+            raise self.context.error(
+                "SQL.WINDOW_OPTION", self.select.limit.span, option="LIMIT", window="ALLOWED LATENESS", fix=fix
+            )
         if self.select.limit is not None and frame.kind == "HOPPING" and frame.result == "window":
             fix = "The results of overlapping windows overlap in time. Write RESULT AT HOLD or RESULT AT END."
             raise self.context.error(
@@ -243,7 +251,8 @@ class _Selecting:
         while isinstance(value, tree.Conversion):
             value = value.arg
         if isinstance(value, tree.Name):
-            return value.last.lower() if is_border(rows, value) else rows.resolve(self.context, value).name
+            special = is_border(rows, value) or is_revision(rows, value)
+            return value.last.lower() if special else rows.resolve(self.context, value).name
         if isinstance(value, tree.Call):
             return value.name.text.lower()
         raise self.context.error("SQL.NO_COLUMN_NAME", item.span)

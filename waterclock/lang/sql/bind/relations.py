@@ -1,4 +1,4 @@
-"""What stands in FROM: names, sub-queries, functions over relations, joins."""
+"""What stands in FROM, joins aside: names, sub-queries, functions over relations."""
 
 from __future__ import annotations
 
@@ -28,10 +28,7 @@ class Sources:
     """The starts and ends of relations that the SELECT asks for: ``START(a)`` is ("a", "start")."""
 
     def bind(self, node: tree.Relation) -> Rows:
-        if isinstance(node, tree.Joined):
-            from waterclock.lang.sql.bind.joins import bind_join  # joins bind their sides through this class
-
-            return bind_join(self, node)
+        """A relation that is no join."""
         return self._timed(self._leaf(node))
 
     def _leaf(self, node: tree.Relation) -> Rows:
@@ -49,6 +46,8 @@ class Sources:
         if inner.window is not None:
             fix = "A window function stands outermost in FROM."
             raise self.context.unsupported(node.span, f"{name} over a window function", fix)
+        if node.partition and name not in ("SESSION", "SESSION_LIFETIME"):
+            raise self.context.unsupported(node.partition[0].span, f"PARTITION BY in {name}", "Leave it out.")
         if name in WINDOW_FUNCTIONS:
             alias = node.alias.text if node.alias else inner.visible[0].alias
             return replace(inner, visible=(replace(inner.visible[0], alias=alias),), window=node)
@@ -57,8 +56,6 @@ class Sources:
             choices = [*(function.upper() for function in FUNCTIONS), *WINDOW_FUNCTIONS]
             fix = f"Functions in FROM: {', '.join(choices)}.{nearest(name, choices)}"
             raise self.context.error("SQL.UNKNOWN_FUNCTION", node.function.span, function=name, fix=fix)
-        if node.partition and name != "SESSION_LIFETIME":
-            raise self.context.unsupported(node.partition[0].span, f"PARTITION BY in {name}", "Leave it out.")
         self.context.came_from(plan, node.span)
         alias = node.alias.text if node.alias else inner.visible[0].alias
         seen = replace(inner.visible[0], alias=alias)

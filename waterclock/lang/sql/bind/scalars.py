@@ -110,6 +110,8 @@ class Scalars:
         args = [self.bind(arg) for arg in node.args]
         if node.function in ("add", "subtract", "negate") and any(arg.type == DURATION for arg in args):
             return self._moved(node, args)
+        if node.function == "multiply" and {arg.type for arg in args} in ({DURATION, "int"}, {DURATION, "bigint"}):
+            return Typed(Call("multiply", tuple(arg.expr for arg in args)), DURATION)
         if node.function in ("eq", "ne", "lt", "le", "gt", "ge", "same", "is_in"):
             args = self._comparable(node, args)
         if node.function == "same":
@@ -200,6 +202,10 @@ class Scalars:
         ):
             if numbers in NUMBERS and times == "timestamp":
                 raise self.context.error("SQL.NUMBER_AS_TIME", node.span, fix=fix)
+        try:
+            Cast(col("arg"), to).type_in(Schema((("arg", arg.type),)))
+        except ConfigError as error:
+            raise self.context.source.caused(error, node.span) from None
         return Typed(Cast(arg.expr, to), to)
 
     def type_of(self, word: tree.Word) -> str:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from waterclock.lang.sql import tree
+from waterclock.lang.sql.bind.constants import duration
 from waterclock.lang.sql.bind.context import Context
 from waterclock.lang.sql.bind.grouping import is_border
 from waterclock.lang.sql.bind.scope import Rows
@@ -33,6 +34,9 @@ def window_of(context: Context, rows: Rows, call: tree.Applied, keys: tuple[tree
     if name == "SESSION":
         _check_partition(context, rows, call, keys)
     sizes = (args[2], args[1]) if name == "HOP" else (args[1],)
+    if name == "HOP" and duration(context, args[1], "The hop") > duration(context, args[2], "The size"):
+        given = "a hop that is longer than the window"
+        raise context.error("SQL.WRONG_ARGUMENTS", call.span, function=name, given=given, usage=_USAGE[name])
     offset = args[wanted] if len(args) > wanted else None
     return tree.Windowing(tree.Word(_WITH[name], span=call.function.span), sizes, offset, span=call.span)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
+from math import isfinite
 
 from sqlglot.tokenizer_core import TokenType
 
@@ -350,7 +351,7 @@ class Expressions(Cursor):
             value: int | float = int(text) if text.isdigit() else float(text)
         except ValueError:
             raise self.error("SQL.BAD_NUMBER", span, text=text) from None
-        if isinstance(value, int) and value >= 2**63:
+        if value >= 2**63 if isinstance(value, int) else not isfinite(value):
             raise self.error("SQL.BAD_NUMBER", span, text=text)
         return tree.Value(value, _int_type(value), span=span)
 

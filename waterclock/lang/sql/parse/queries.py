@@ -74,10 +74,7 @@ class Queries(Expressions):
         start, branches, distinct = self.here, [self._branch()], False
         while self.sees("UNION"):
             span = self.keyword().span
-            if isinstance(branches[-1], tree.Select) and branches[-1].limit is not None and len(branches) == 1:
-                raise self.unsupported(
-                    span, "UNION behind LIMIT", "Put that query into parentheses, or give it a name."
-                )
+            self._no_limit(branches[-1])
             whole = not self.accept("ALL")
             self.accept("DISTINCT")
             if len(branches) > 1 and whole != distinct:
@@ -86,11 +83,14 @@ class Queries(Expressions):
             branches.append(self._branch())
         if len(branches) == 1:
             return branches[0]
-        last = branches[-1]
-        if isinstance(last, tree.Select) and last.limit is not None and self.source.text[last.span.start] != "(":
-            fix = "Give the union a name and write SELECT ... FROM it ORDER BY ... LIMIT ..."
-            raise self.unsupported(last.limit.span, "LIMIT of a whole UNION", fix)
+        self._no_limit(branches[-1])
         return tree.Combined(tuple(branches), distinct, span=self.since(start))
+
+    def _no_limit(self, branch: tree.Query) -> None:
+        """Without parentheses, it would not be clear whether a LIMIT is of the branch or of the union."""
+        if isinstance(branch, tree.Select) and branch.limit and self.source.text[branch.span.start] != "(":
+            fix = "Put the query with the LIMIT into parentheses; for the whole union, name that and select from it."
+            raise self.unsupported(branch.limit.span, "LIMIT in a UNION", fix)
 
     def _branch(self) -> tree.Query:
         if not self.sees_mark(TokenType.L_PAREN):

@@ -51,21 +51,24 @@ class Parsed(NamedTuple):
     errors: list[SqlError]
     keywords: set[int]
     """Where keywords begin."""
+    lost: set[str]
+    """Names that statements which cannot be read would have made."""
 
 
 def parse(source: Source) -> Parsed:
     """All statements that can be read, and what is wrong with the others."""
-    parsed = Parsed([], [], set())
+    parsed = Parsed([], [], set(), set())
     try:
         tokens = tokenize(source)
     except SqlError as error:
-        return Parsed([], [error], set())
+        return Parsed([], [error], set(), set())
     for part in _parts(tokens):
         cursor = Statements(source, part)
         try:
             parsed.statements.append(cursor.statement())
         except SqlError as error:
             parsed.errors.append(error)
+            parsed.lost.update(_made(part))
         parsed.keywords.update(cursor.keywords)
     return parsed
 
@@ -78,6 +81,13 @@ def _parts(tokens: list[Token]) -> list[list[Token]]:
         else:
             parts[-1].append(token)
     return [part for part in parts if part]
+
+
+def _made(tokens: list[Token]) -> list[str]:
+    """The name that a statement makes, as far as its first words tell."""
+    if tokens[0].text.upper() == "CREATE":
+        return [token.text for token in tokens[2:3]]
+    return [tokens[0].text] if len(tokens) > 1 and tokens[1].token_type == TokenType.EQ else []
 
 
 class Statements(Queries):
