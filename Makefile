@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench docs soak clean
+.PHONY: help setup demo test check bench docs golden soak clean
 
 help: ## list the verbs
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /	/'
@@ -40,6 +40,9 @@ soak: $(READY) ## long runs: more kill points, more random streams and plans, mo
 
 docs: $(READY) ## check that every example in the documentation runs
 	$(BIN)/python -m pytest tests/docs
+
+golden: $(READY) ## write the golden files anew; read the difference before you commit it
+	$(BIN)/python -m tests.golden
 
 clean: ## remove .venv and caches
 	rm -rf $(VENV) .hypothesis .mypy_cache .ruff_cache

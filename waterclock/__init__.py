@@ -10,14 +10,14 @@ clicks.end()
 app.run(mode="offline")
 """
 
-from waterclock.app import App, SourceStream
+from waterclock.app import App, SourceStream, sql
 from waterclock.connect.callback import callback
 from waterclock.connect.console import console
 from waterclock.connect.files import files
 from waterclock.connect.generator import generate
 from waterclock.connect.jsonl import jsonl
 from waterclock.connect.parquet import parquet
-from waterclock.errors import ConfigError, DataError, RunError, StoreError, WaterclockError
+from waterclock.errors import ConfigError, DataError, RunError, SqlError, StoreError, WaterclockError
 from waterclock.expr import array, coalesce, col, end, lit, split, start, when
 from waterclock.handle import Handle
 from waterclock.lang.fluent import (
@@ -46,9 +46,9 @@ from waterclock.schema import Schema
 __version__ = "0.1.0"
 
 __all__ = [
-    "App", "ConfigError", "DataError", "Handle", "RunError", "Schema", "SourceStream", "Status", "StoreError",
-    "Stream", "WaterclockError", "approx_count_distinct", "array", "avg", "callback", "coalesce", "col",
+    "App", "ConfigError", "DataError", "Handle", "RunError", "Schema", "SourceStream", "SqlError", "Status",
+    "StoreError", "Stream", "WaterclockError", "approx_count_distinct", "array", "avg", "callback", "coalesce", "col",
     "collect_list", "console", "count", "count_distinct", "end", "files", "first", "generate", "hop", "jsonl", "last",
-    "lit", "max", "min", "parquet", "percentile_cont", "percentile_disc", "split", "start", "stddev", "sum", "top_k",
-    "tumble", "variance", "when",
+    "lit", "max", "min", "parquet", "percentile_cont", "percentile_disc", "split", "sql", "start", "stddev", "sum",
+    "top_k", "tumble", "variance", "when",
 ]  # fmt: skip

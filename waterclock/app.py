@@ -19,8 +19,12 @@ from waterclock.connect.rows import to_frame
 from waterclock.errors import ConfigError, RunError, did_you_mean
 from waterclock.handle import Handle
 from waterclock.lang.fluent import Stream
+from waterclock.lang.sql import Given
+from waterclock.lang.sql import Program as SqlProgram
+from waterclock.lang.sql import Source as SqlSource
 from waterclock.optimizer import VertexPlan, check_bounds, cut
 from waterclock.plan import Input, Node, explain
+from waterclock.programs import load, source_of
 from waterclock.runtime.delivery import DeliveryWorker
 from waterclock.runtime.engine import Engine, Parts
 from waterclock.runtime.idle import IdleClock
@@ -101,6 +105,7 @@ class App:
         self._streams: dict[str, tuple[Declaration, Source | None]] = {}
         self._tables: dict[str, tuple[Declaration, pl.DataFrame]] = {}
         self._outputs: dict[str, tuple[VertexPlan, Sink | None]] = {}
+        self._queries: dict[str, Given] = {}
         self._engine: Engine | None = None
         self._batched = False
         self._push_store: Store | None = None
@@ -181,6 +186,51 @@ class App:
             choices=", ".join([*self._outputs, *sides]) or "none",
             guess="",
         )
+
+    def sql(
+        self, program: str | os.PathLike[str], params: Mapping[str, Any] | None = None, **streams: Stream
+    ) -> Stream:
+        """Runs statements in SQL, given as text or as a file, and gives what the last one makes.
+
+        They see the streams, tables, outputs and queries of the app by their names, and ``streams`` by the given ones.
+        A text may end in a query without a name: ``app.sql("SELECT user FROM clicks").tumbling("5s")``.
+        """
+        before = [dict(part) for part in (self._streams, self._tables, self._outputs, self._queries)]
+        names = {**self._named(), **{name: Given(stream._plan) for name, stream in streams.items()}}
+        slacks = {name: declaration.waits for name, (declaration, _) in self._streams.items()}
+        loaded = load(self, source_of(program), params or {}, names, slacks, whole=False)
+        if loaded.errors:
+            self._streams, self._tables, self._outputs, self._queries = before  # type: ignore[assignment]
+            raise loaded.errors[0]
+        self._queries |= {name: given for name, given in loaded.names.items() if name in loaded.defined}
+        if isinstance(loaded.last, Node):
+            return Stream(self, loaded.last)
+        assert loaded.last is not None
+        return self.query(loaded.last)
+
+    def query(self, name: str) -> Stream:
+        """A stream, a table, an output, or a query that has its name from SQL."""
+        if name in self._streams:
+            return SourceStream(self, self._streams[name][0])
+        known = self._named()
+        return Stream(self, known[name].plan) if name in known else self.read(name)
+
+    def source(self, name: str) -> SourceStream:
+        """A declared stream, to push to."""
+        if name in self._streams:
+            return SourceStream(self, self._streams[name][0])
+        choices, guess = ", ".join(self._streams) or "none", did_you_mean(name, list(self._streams))
+        raise ConfigError("STORE.NO_STREAM", name=name, store=self.store, choices=choices, guess=guess)
+
+    def _named(self) -> dict[str, Given]:
+        """Everything that a query can read, by name."""
+        sides = [side for declaration, _ in self._streams.values() for side in declaration.side_streams()]
+        return {
+            **{name: Given(self.read(name)._plan) for name in (*sides, *self._outputs)},
+            **{name: Given(_input(d), d.time) for name, (d, _) in self._streams.items()},
+            **{name: Given(_input(d)) for name, (d, _) in self._tables.items()},
+            **self._queries,
+        }
 
     def add_output(self, name: str | None, plan: Node, sink: Any) -> None:
         """What ``Stream.to`` and ``Stream.into`` call."""
@@ -387,6 +437,39 @@ class App:
             create_source(store.catalog, self._streams[name][0])
             known = self._logs[name] = (store, StreamLog(store, name))
         return known[1]
+
+
+def sql(
+    program: str | os.PathLike[str], params: Mapping[str, Any] | None = None, *, name: str | None = None,
+    store: str | os.PathLike[str] | None = None, **options: Any,
+) -> App:  # fmt: skip
+    """The app that a program in SQL describes, given as text or as a file.
+
+    ``params`` are the values of its ``:parameters``. ``name`` and ``store`` go before what the program sets;
+    the other options are those of ``App``.
+    """
+    source = source_of(program)
+    app = App(name or _stem(source.name), store, **options)
+    before = (app.name, app.store)
+    loaded = check(app, source, params or {})
+    if loaded.errors:
+        raise loaded.errors[0]
+    if name is not None:
+        app.name = before[0]
+    if store is not None or App.store_override is not None:
+        app.store = before[1]
+    app._queries = {name: given for name, given in loaded.names.items() if name in loaded.defined}
+    return app
+
+
+def check(app: App, source: SqlSource, params: Mapping[str, Any]) -> SqlProgram:
+    """Loads a whole program into an empty app; all that is wrong with it is in ``errors``."""
+    return load(app, source, params, {}, {}, whole=True)
+
+
+def _stem(file: str) -> str:
+    stem = re.sub(r"[^A-Za-z0-9_.-]", "-", Path(file).stem)
+    return stem if _NAME.fullmatch(stem) else "app"
 
 
 def _input(declaration: Declaration) -> Input:

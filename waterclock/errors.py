@@ -2,6 +2,7 @@
 
 WaterclockError
 ├── ConfigError    the program or a setting is wrong; found before anything runs
+│   └── SqlError   ... and where in a program in SQL
 ├── DataError      an input row or file breaks its declaration
 ├── StoreError     the store cannot be opened, read or written
 └── RunError       something failed while running
@@ -55,7 +56,7 @@ CATALOGUE: dict[str, Condition] = {
     "PLAN.BAD_RESULT": Condition("Unknown result lifetime {result!r}.", "Choose one of: window, point_end, hold."),
     "PLAN.NO_AGGREGATE": Condition("agg() was called without an aggregate.", "Name at least one, such as n=wc.count()."),
     "PLAN.NOT_AGGREGATE": Condition("{name}={value} is not an aggregate.", "Use an aggregate such as wc.count(), wc.sum(x) or wc.max(x)."),
-    "PLAN.NO_OUTPUT": Condition("The app {app!r} has no output.", "End a query with .to(sink) or .into('name')."),
+    "PLAN.NO_OUTPUT": Condition("The app {app!r} has no output.", "End a query with .to(sink) or .into('name'); in SQL, write OUTPUT name."),
     "PLAN.DUPLICATE_NAME": Condition("The name {name!r} is used twice in the app {app!r}.", "Give each stream and each output its own name."),
     "PLAN.BAD_NAME": Condition("{name!r} cannot be a name.", "Use letters, digits, '_', '-' and '.', starting with a letter; at most 100 characters."),
     "PLAN.SAME_TARGET": Condition("The outputs {name!r} and {other!r} both write to {target}.", "Give each output a place of its own."),
@@ -128,6 +129,78 @@ CATALOGUE: dict[str, Condition] = {
     "RUN.NO_OUTPUT": Condition("There is no output {name!r}.", "Outputs: {choices}.{guess}"),
     "RUN.BAD_MODE": Condition("Unknown mode {mode!r}.", "Choose one of: {choices}."),
     "RUN.ALREADY": Condition("The app {app!r} is already running in this process.", "Keep the handle that run() returned."),
+    # programs in SQL; the place in the text follows the message
+    "SQL.SYNTAX": Condition("Expected {expected}, found {found}.", "{fix}"),
+    "SQL.UNCLOSED": Condition("This {what} is never closed.", "Close it with {closing}"),
+    "SQL.DOUBLE_QUOTES": Condition("\"{text}\" in double quotes is a text in Spark SQL and a name in standard SQL.", "Write '{text}' for a text, `{text}` for a name."),
+    "SQL.RESERVED": Condition("{word} is a keyword, and {what} is expected here.", "As a name, write it in backticks: `{word}`."),
+    "SQL.TOO_DEEP": Condition("This is nested too deeply.", "Give a part of it a name of its own: name = SELECT ..."),
+    "SQL.BAD_NUMBER": Condition("{text} is not a number that fits.", "Write digits, such as 42, 1.5 or 1e6, below 2^63."),
+    "SQL.BAD_UNIT": Condition("{unit!r} directly behind a number is not a unit of time.", "Units: {units}. A name cannot start with a digit unless in backticks."),
+    "SQL.BAD_DURATION": Condition("{text} is not a duration.", "Write 5s, 1h 30m, 2 MINUTES or INTERVAL '5' SECOND; units: us, ms, s, m, h, d, w."),
+    "SQL.BAD_MOMENT": Condition("{text!r} is not a {kind}.", "Write TIMESTAMP '2026-11-16T02:14:00Z' or DATE '2026-11-16'."),
+    "SQL.CALENDAR": Condition("A {unit} has no fixed length.", "Write days: INTERVAL '30' DAY, or 30d."),
+    "SQL.CHAINED": Condition("A comparison cannot follow {symbol!r} without a logical operator.", "Join comparisons with AND: a < b AND b < c."),
+    "SQL.STAR": Condition("* cannot stand here.", "Use it alone in SELECT *, as relation.*, or in COUNT(*)."),
+    "SQL.UNSUPPORTED": Condition("{what} is not part of this language.", "{fix}"),
+    "SQL.SUBQUERY": Condition("A query cannot stand where a value is expected.", "Name it and join it: INNER JOIN for its values, LEFT SEMI JOIN for IN and EXISTS, LEFT ANTI SEMI JOIN for NOT IN and NOT EXISTS."),
+    "SQL.OVER": Condition("{function}(...) OVER (...) is not part of this language.", "Aggregate over a window with GROUP BY key WITH SLIDING(10s), rank with ORDER BY x DESC LIMIT 3 BY key; to have rows and aggregate side by side, join the two."),
+    "SQL.CLAUSE_ORDER": Condition("{clause} stands behind {other}.", "The order is: SELECT ... FROM ... WHERE ... GROUP BY ... WITH window ... HAVING ... ORDER BY ... LIMIT ..."),
+    "SQL.CLAUSE_TWICE": Condition("There is a second {clause}.", "Write it once; join conditions with AND, list columns with commas."),
+    "SQL.ORDER_WITHOUT_LIMIT": Condition("ORDER BY without LIMIT: a stream has no order of its own.", "Add LIMIT 10 to keep the first ones at every moment or per window, or leave ORDER BY out."),
+    "SQL.LIMIT_WITHOUT_ORDER": Condition("LIMIT without ORDER BY would keep arbitrary rows.", "Say which ones: ORDER BY x DESC LIMIT 10."),
+    "SQL.UNKNOWN_WINDOW": Condition("There is no window {window}.", "Windows: TUMBLING(5s), HOPPING(10s, 5s), SLIDING(10s), SNAPSHOT, SESSION(30s), COUNT(10).{guess}"),
+    "SQL.NO_CONDITION": Condition("A join needs a condition.", "Write ON a.k == b.k or USING (k); CROSS JOIN pairs everything that overlaps in time."),
+    "SQL.WITHIN": Condition("WITHIN belongs to ASOF JOIN.", "Other joins pair events whose lifetimes overlap: change those with SET_DURATION(stream, 5m) or EXTEND(stream, 5m)."),
+    "SQL.UNKNOWN_NAME": Condition("There is no stream, table or query {name}.", "Known here: {choices}.{guess}"),
+    "SQL.LATER_NAME": Condition("{name} is defined below.", "A statement can use only what stands before it: move the definition of {name} up."),
+    "SQL.DUPLICATE_NAME": Condition("The name {name} is taken.", "{fix}"),
+    "SQL.UNKNOWN_COLUMN": Condition("There is no column {column} in {where}.", "Columns there: {choices}.{guess}"),
+    "SQL.UNKNOWN_RELATION": Condition("{relation} is not in FROM.", "Relations there: {choices}.{guess}"),
+    "SQL.ONE_SIDED": Condition("{relation} is the right side of a {kind} JOIN, whose result has only the columns of the left side.", "Use INNER JOIN to have its columns too."),
+    "SQL.AMBIGUOUS": Condition("{column} could be {choices}.", "Say which one, with the relation before it."),
+    "SQL.DUPLICATE_COLUMN": Condition("The column {column} would be there twice.", "Give one of them another name with AS, or list the columns instead of *."),
+    "SQL.DUPLICATE_RELATION": Condition("{relation} is in FROM twice.", "Give each its own name: FROM s AS a JOIN s AS b."),
+    "SQL.NO_COLUMN_NAME": Condition("This column has no name.", "Add AS name."),
+    "SQL.BAD_COLUMN_NAME": Condition("A column cannot be called {column}.", "Names that start with an underscore are used for lifetimes and state."),
+    "SQL.WRONG_TYPE": Condition("{what} does not take {types}.", "It takes {takes}.{fix}"),
+    "SQL.UNKNOWN_TYPE": Condition("There is no type {type}.", "Types: {choices}.{guess}"),
+    "SQL.NUMBER_AS_TIME": Condition("CAST between a number and a timestamp does not say the unit of time.", "Say it: {fix}"),
+    "SQL.UNKNOWN_FUNCTION": Condition("There is no function {function}.", "{fix}"),
+    "SQL.WRONG_ARGUMENTS": Condition("{function} does not take {given}.", "Write {usage}."),
+    "SQL.NOT_CONDITION": Condition("{clause} takes a condition, and this is {type}.", "Compare it with something, such as x > 5."),
+    "SQL.AGGREGATE_IN_WHERE": Condition("{function} is an aggregate, and {clause} looks at single events.", "{fix}"),
+    "SQL.NESTED_AGGREGATE": Condition("An aggregate cannot be inside another.", "Aggregate in a query of its own first, then aggregate its result."),
+    "SQL.NOT_GROUPED": Condition("{column} is neither in GROUP BY nor in an aggregate.", "Add it to GROUP BY, or say which of its values is meant: LAST({column}), MAX({column})."),
+    "SQL.ALIAS_IN_WHERE": Condition("{column} is defined in this SELECT, and {clause} comes before it.", "Repeat its expression here, or filter in a query around this one."),
+    "SQL.NO_WINDOW": Condition("{what} needs a window: over which time?", "Add WITH TUMBLING(5s), HOPPING(10s, 5s), SLIDING(10s), SESSION(30s) or COUNT(10) behind GROUP BY, or WITH SNAPSHOT for the events of every moment."),
+    "SQL.WINDOW_WITHOUT_AGGREGATE": Condition("WITH {window} stands in a query that aggregates nothing.", "Add an aggregate such as COUNT(*), or ORDER BY x DESC LIMIT 3; to change lifetimes, use a function in FROM: CHOP(s, 5s), QUANTIZE(s, 5s)."),
+    "SQL.WINDOW_ARGUMENTS": Condition("{window} does not take {given}.", "Write {usage}."),
+    "SQL.WINDOW_OPTION": Condition("{option} is not possible with {window}.", "{fix}"),
+    "SQL.WINDOW_OF_INTERVALS": Condition("{function} puts a row into the windows of its time column alone, but the events of {relation} last longer than an instant, and here an event is in every window that it overlaps.", "If that is meant, write GROUP BY ... WITH {window}; to look at starts only, {function}(SET_DURATION({relation}, 1us), ...)."),
+    "SQL.WINDOW_TIME": Condition("{column} is not the time of {relation}.", "{fix}"),
+    "SQL.WINDOW_NOT_GROUPED": Condition("A query over {function}(...) that is not grouped by its window would mix windows.", "Add window_start and window_end to GROUP BY, or write GROUP BY ... WITH {window}."),
+    "SQL.WINDOW_VALUE": Condition("{value} is not known here.", "{fix}"),
+    "SQL.LATENESS": Condition("The watermark of {stream} waits {slack}, less than the allowed lateness {lateness}, so no result could ever be revised.", "Let it wait as long: WATERMARK {time} - {lateness}."),
+    "SQL.NOT_CONSTANT": Condition("{what} must be a constant.", "Write it out, or use a :parameter."),
+    "SQL.BAD_VALUE": Condition("{what} cannot be {value}.", "{fix}"),
+    "SQL.NO_PARAMETER": Condition("The parameter :{name} has no value.", "Give it one: params={{'{name}': ...}} from Python, --param {name}=... on the command line.{guess}"),
+    "SQL.UNUSED_PARAMETER": Condition("The program has no parameter :{name}.", "Parameters there: {choices}.{guess}"),
+    "SQL.NO_LIFETIME": Condition("The stream {stream} does not say when its events are valid.", "Add POINT AT {time}, LIFETIME (start, end) or LIFETIME ({time}, {time} + 5s)."),
+    "SQL.NO_WATERMARK": Condition("The stream {stream} does not say how its time advances, so no window over it would ever close.", "Add WATERMARK {time} - 2s (waits two seconds for late events), or WATERMARK NONE if the program advances it."),
+    "SQL.BAD_WATERMARK": Condition("{what}", "Write WATERMARK {time} - 2s: the column that events start at, minus how long to wait for late ones."),
+    "SQL.BAD_LIFETIME": Condition("{what}", "Write LIFETIME (start, end) with two columns, or LIFETIME (ts, ts + 2 MINUTES)."),
+    "SQL.NOT_MONOTONE": Condition("This start is not known to follow the start of the event, so time could not pass.", "Build it from START(), plus or minus durations."),
+    "SQL.UNKNOWN_CONNECTOR": Condition("There is no {kind} {name}.", "There are: {choices}.{guess}"),
+    "SQL.UNKNOWN_OPTION": Condition("There is no option {option}.", "Options: {choices}.{guess}"),
+    "SQL.UNBOUNDED": Condition("{what} would {problem}.", "Bound the events first: CLIP_DURATION(stream, 1d) or a CLIP JOIN; or allow it: SET allow_unbounded = true."),
+    "SQL.UNION_MISMATCH": Condition("{what}", "UNION ALL pairs columns by position: select the same number of columns, of types that fit."),
+    "SQL.REFUSED": Condition("{message} ({inner})", "{fix}"),
+    "SQL.EMPTY": Condition("There is no statement.", "Write at least one: name = SELECT ... FROM ...; OUTPUT name TO jsonl('out.jsonl');"),
+    "SQL.NOTHING_MADE": Condition("These statements make no stream.", "End with a query, or set options on the app itself: wc.App(..., epoch_rows=5)."),
+    "SQL.NO_OUTPUT": Condition("The program has no OUTPUT.", "Add one: OUTPUT {name} TO jsonl('out.jsonl');"),
+    "SQL.UNNAMED": Condition("This query has no name, so nothing could use it.", "Name it: name = SELECT ...; then OUTPUT name TO console();"),
+    "SQL.UNREADABLE": Condition("Cannot read {file}: {reason}.", "Name a file with a program in SQL, in UTF-8."),
     "CLI.BAD_PROGRAM": Condition("{file}: {reason}.", "{fix}"),
 }  # fmt: skip
 
@@ -149,6 +222,17 @@ class WaterclockError(Exception):
 
 class ConfigError(WaterclockError):
     """The program or a setting is wrong."""
+
+
+class SqlError(ConfigError):
+    """A program in SQL is wrong. ``place`` is the file, the line, and the place in it underlined."""
+
+    def __init__(self, code: str, *, place: str = "", offset: int = 0, **values: object) -> None:
+        super().__init__(code, place=place, offset=offset, **values)
+        self.place = place
+        self.offset = offset
+        self.message += f"\n{place}" if place else ""
+        self.args = (f"[{code}] {self.message}" + (f"\n  hint: {self.hint}" if self.hint else ""),)
 
 
 class DataError(WaterclockError):

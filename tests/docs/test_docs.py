@@ -5,7 +5,9 @@ How blocks are fenced in README.md and docs/*.md:
     python            executed, in order, in one namespace and one fresh working directory per page
     python file=NAME  the same, and written to NAME for the commands that follow
     python live       needs Spark: compiled here, executed in the test marked spark
-    text output       what the Python block before it prints, exactly
+    sql file=NAME     written to NAME, and a program that can be read
+    sql               given to the function sql() that the page has defined
+    text output       what the block before it prints, exactly
     console run       commands after ``$ ``, executed in the page's directory; each must succeed
 """
 
@@ -28,12 +30,14 @@ import pytest
 import waterclock as wc
 from waterclock.cli.main import main
 from waterclock.errors import CATALOGUE
+from waterclock.lang.sql import Source
+from waterclock.lang.sql.format import formatted
 from waterclock.runtime.status import Status, VertexStatus
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 ALL_PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-WRITTEN = ("start", "time", "queries", "connect", "operate")
+WRITTEN = ("start", "time", "queries", "sql", "connect", "operate")
 
 
 class Block(NamedTuple):
@@ -81,10 +85,24 @@ def run_page(page: Path, live: bool) -> None:
             with contextlib.redirect_stdout(output):
                 exec(code, space)
             printed = output.getvalue()
+        elif block.info[:1] == ("sql",):
+            printed = run_sql(block, space)
         elif block.info == ("text", "output"):
             assert printed.strip() == block.text.strip(), where
         elif block.info == ("console", "run"):
             run_commands(block, where)
+
+
+def run_sql(block: Block, space: dict[str, object]) -> str:
+    if len(block.info) > 1:
+        (option,) = block.info[1:]
+        Path(option.removeprefix("file=")).write_text(block.text + "\n")
+        formatted(Source(block.text))
+        return ""
+    output = io.StringIO()
+    with contextlib.redirect_stdout(output):
+        space["sql"](block.text)  # type: ignore[operator]
+    return output.getvalue()
 
 
 def run_commands(block: Block, where: str) -> None:

@@ -30,6 +30,17 @@ def test_every_example_is_tested() -> None:
     }  # fmt: skip
 
 
+def test_every_program_in_sql_is_right(tmp_path: Path) -> None:
+    files = sorted(EXAMPLES.glob("*.sql"))
+    assert [file.stem for file in files] == ["alerts"]
+    run("-m", "waterclock.cli.main", "lint", *files, cwd=EXAMPLES.parent)
+
+
+def test_alerts_in_sql(tmp_path: Path) -> None:
+    command = ("-m", "waterclock.cli.main", "run", EXAMPLES / "alerts.sql", "--store", tmp_path, "--mode", "offline")
+    assert "CountAlerts: 168 rows in" in run(*command, cwd=EXAMPLES.parent)
+
+
 def test_clicks(tmp_path: Path) -> None:
     assert "│ ann  ┆ 3      ┆ 2026-11-16 02:14:00 │" in run(EXAMPLES / "clicks.py", cwd=tmp_path)
 

@@ -263,3 +263,89 @@ def test_interrupt_while_following(tmp_path: Path) -> None:
     time.sleep(0.3)
     child.send_signal(signal.SIGINT)
     assert child.wait(timeout=30) == 130
+
+
+# -- programs in SQL -------------------------------------------------------------------------------------------
+
+SQL = """
+CREATE STREAM clicks (user STRING, ms INT, ts TIMESTAMP) WATERMARK ts FROM files('clicks.csv');
+slow = select user, COUNT(*) AS n FROM clicks WHERE ms > :least GROUP BY user WITH TUMBLING(:size);
+OUTPUT slow TO jsonl('slow.jsonl');
+"""
+
+
+@pytest.fixture
+def sql_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "clicks.csv").write_text("user,ms,ts\nann,7,2026-01-05T10:00:00Z\nann,3,2026-01-05T10:00:01Z\n")
+    (tmp_path / "slow.sql").write_text(SQL)
+    return Path("slow.sql")
+
+
+def test_run_a_program_in_sql(sql_program: Path) -> None:
+    values = ("--param", "least=5", "--param", "size=10s")
+    result = call("run", sql_program, "--mode", "offline", "--store", "store", *values)
+    assert result.exit_code == 0, result.output
+    assert json.loads(Path("slow.jsonl").read_text())["n"] == 1
+    result = call("run", sql_program, "--mode", "offline", "--store", "store", *values[:2])
+    assert result.exit_code == 2
+    assert "SQL.NO_PARAMETER" in result.stderr
+    assert "  --> slow.sql:3:" in result.stderr
+    assert call("run", sql_program, "--param", "least").exit_code == 2
+
+
+def test_a_python_program_finds_parameters_in_argv(tmp_path: Path) -> None:
+    text = """
+        import sys
+        import waterclock as wc
+        app = wc.App(sys.argv[1].replace("=", "-"))
+        clicks = app.stream("clicks", {"ts": "timestamp"}, time="ts")
+        clicks.into("out")
+    """
+    result = call("run", program(tmp_path, text), "--param", "least=5", "--mode", "offline", "--store", tmp_path / "s")
+    assert "least-5 stopped" in result.stderr
+
+
+def test_lint_names_every_error_and_what_is_not_used(sql_program: Path) -> None:
+    values = ("--param", "least=5", "--param", "size=10s")
+    result = call("lint", sql_program, *values)
+    assert (result.exit_code, result.stdout) == (0, "slow.sql: ok\n")
+    sql_program.write_text(SQL + "a = SELECT usr FROM clicks;\nb = SELECT ts FROM clicks WHERE ms;\n")
+    result = call("lint", sql_program, *values)
+    assert result.exit_code == 2
+    assert result.stderr.index("SQL.UNKNOWN_COLUMN") < result.stderr.index("SQL.NOT_CONDITION")
+    sql_program.write_text(SQL + "a = SELECT user FROM clicks;\n")
+    assert "slow.sql:5: a is never used" in call("lint", sql_program, *values).stderr
+    sql_program.write_text(SQL.split("OUTPUT")[0])
+    assert "SQL.NO_OUTPUT" in call("lint", sql_program, *values).stderr
+    assert not Path("waterclock-store").exists()
+
+
+def test_lint_a_python_program(tmp_path: Path) -> None:
+    assert call("lint", program(tmp_path)).exit_code == 0
+    result = call("lint", program(tmp_path, "import waterclock as wc\napp = wc.App('a b')"))
+    assert (result.exit_code, "PLAN.BAD_NAME" in result.stderr) == (2, True)
+
+
+def test_fmt(sql_program: Path) -> None:
+    assert call("fmt", "--check", sql_program).exit_code == 1
+    assert sql_program.read_text() == SQL
+    assert call("fmt", sql_program).stdout == "slow.sql: changed\n"
+    assert "\nSELECT user, COUNT(*) AS n\nFROM clicks\nWHERE ms > :least\n" in sql_program.read_text()
+    result = call("fmt", "--check", sql_program)
+    assert (result.exit_code, result.stdout) == (0, "")
+    sql_program.write_text("SELEC 1")
+    assert "SQL.SYNTAX" in call("fmt", sql_program).stderr
+    assert sql_program.read_text() == "SELEC 1"
+
+
+def test_init_makes_a_project_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = call("init", tmp_path / "hello")
+    assert result.exit_code == 0
+    assert "waterclock run clicks.sql --mode offline" in result.stdout
+    monkeypatch.chdir(tmp_path / "hello")
+    assert call("lint", "clicks.sql").exit_code == 0
+    assert call("fmt", "--check", "clicks.sql").exit_code == 0
+    assert call("run", "clicks.sql", "--mode", "offline").exit_code == 0
+    assert len(Path("per_user.jsonl").read_text().splitlines()) == 4
+    assert call("init", ".").exit_code == 2

@@ -43,7 +43,7 @@ def check(expr: Expr, schema: Schema, rows: list[dict[str, Any]]) -> None:
 
 
 def arities(function: str) -> list[int]:
-    one = ("negate", "abs", "not", "is_null", "lower", "upper", "trim", "length", "unix_micros")
+    one = ("negate", "abs", "not", "is_null", "lower", "upper", "trim", "length", "unix_micros", "timestamp_micros")
     three = ("case", "floor_to", "ceil_to")
     return [1] if function in one else [3] if function in three else [2]
 

@@ -194,6 +194,7 @@ _OTHERS: dict[str, Callable[[list[str], list[str], str], str]] = {
     "coalesce": _coalesce,
     "case": _case,
     "unix_micros": lambda args, types, kind: f"unix_micros({widened(args[0], types[0], 'timestamp')})",
+    "timestamp_micros": lambda args, types, kind: f"timestamp_micros({args[0]})",
     "floor_to": _to_grid("-"),
     "ceil_to": _to_grid("+"),
     "array": _array,

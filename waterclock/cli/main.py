@@ -12,6 +12,7 @@ from waterclock import __version__
 from waterclock.cli.conformance import conformance
 from waterclock.cli.doctor import doctor
 from waterclock.cli.look import status, streams, tail
+from waterclock.cli.program import fmt, init, lint
 from waterclock.cli.run import run
 from waterclock.cli.show import error_text
 from waterclock.errors import ConfigError, WaterclockError
@@ -43,12 +44,13 @@ def main(traceback: bool) -> None:
 
     \b
     waterclock doctor                          is this machine ready?
-    waterclock run app.py --store ./store      run an app until Ctrl-C
+    waterclock init hello                      make a first project
+    waterclock run app.sql --store ./store     run an app until Ctrl-C
     waterclock tail per_user --store ./store   see its newest results
     """
 
 
-for command in (run, status, streams, tail, doctor, conformance):
+for command in (init, run, lint, fmt, status, streams, tail, doctor, conformance):
     main.add_command(command)
 
 if __name__ == "__main__":

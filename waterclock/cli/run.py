@@ -8,10 +8,11 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 
-from waterclock.app import MODES, App
+from waterclock.app import MODES, App, sql
 from waterclock.cli.live import LiveLine, summary
 from waterclock.errors import ConfigError, WaterclockError
 
@@ -19,22 +20,33 @@ from waterclock.errors import ConfigError, WaterclockError
 @click.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--store", metavar="DIR", help="Use this store, not the program's.")
+@click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="The value of a parameter; repeatable.")
 @click.option("--mode", type=click.Choice(MODES), default="live", show_default=True, help="See App.run.")
 @click.option("--app", "name", metavar="NAME", help="Which app of the file, if it has several.")
 @click.option("--master", metavar="M", help="Spark's master, such as 'local[4]' or 'spark://host:7077'.")
 @click.option("--quiet", is_flag=True, help="Only errors.")
 @click.option("--traceback", "trace", is_flag=True, help="Show where an error arose.")
 def run(
-    file: Path, store: str | None, mode: str, name: str | None, master: str | None, quiet: bool, trace: bool
+    file: Path,
+    store: str | None,
+    params: tuple[str, ...],
+    mode: str,
+    name: str | None,
+    master: str | None,
+    quiet: bool,
+    trace: bool,
 ) -> None:
-    """Run the app in FILE. Ctrl-C or SIGTERM finishes the epochs in hand and ends it; run it again and it goes on.
+    """Run the app in FILE, a program in SQL or Python.
+
+    Ctrl-C or SIGTERM finishes the epochs in hand and ends it; run it again and it goes on.
 
     \b
     waterclock run examples/alerts.py --store ./store
-    waterclock run app.py --mode offline        no Java, in this process, until the input is used up
+    waterclock run app.sql --mode offline       no Java, in this process, until the input is used up
+    waterclock run app.sql --param least=5      a value for :least
     """
     try:
-        app = load(file, store, name)
+        app = load(file, store, name, params)
         if app.was_run:
             click.echo(f"{file} ran {app.name!r} itself; put app.run() under: if __name__ == '__main__':", err=True)
             return
@@ -56,9 +68,11 @@ def _run(app: App, mode: str, quiet: bool) -> None:
         click.echo(summary(handle.status(), stored), err=True)
 
 
-def load(file: Path, store: str | None, name: str | None) -> App:
-    """Executes the file as a program that does not run itself, and picks its app."""
-    with _as_program(file, store):
+def load(file: Path, store: str | None, name: str | None, params: tuple[str, ...] = ()) -> App:
+    """The app of a program in SQL; or executes the file as one that does not run itself, and picks its app."""
+    with _as_program(file, store, params):
+        if file.suffix == ".sql":
+            return sql(file, given(params), name=name)
         try:
             found = runpy.run_path(str(file), run_name="__waterclock__")
         except WaterclockError:
@@ -70,10 +84,10 @@ def load(file: Path, store: str | None, name: str | None) -> App:
 
 
 @contextmanager
-def _as_program(file: Path, store: str | None) -> Iterator[None]:
+def _as_program(file: Path, store: str | None, params: tuple[str, ...]) -> Iterator[None]:
     """What Python gives a script, and the store for what it pushes while it is loaded."""
     argv, path = sys.argv, list(sys.path)
-    sys.argv = [str(file)]
+    sys.argv = [str(file), *params]
     sys.path.insert(0, str(file.absolute().parent))
     App.store_override = store
     try:
@@ -82,6 +96,29 @@ def _as_program(file: Path, store: str | None) -> Iterator[None]:
         sys.argv = argv
         sys.path[:] = path
         App.store_override = None
+
+
+def given(params: tuple[str, ...]) -> dict[str, Any]:
+    """``name=value`` as people write it: numbers, true, false and null are what they look like, the rest is text."""
+    found: dict[str, Any] = {}
+    for param in params:
+        name, sign, text = param.partition("=")
+        if not sign or not name:
+            raise click.BadParameter(f"{param!r} is not NAME=VALUE.", param_hint="--param")
+        found[name] = _value(text)
+    return found
+
+
+def _value(text: str) -> Any:
+    words = {"true": True, "false": False, "null": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
 
 
 def _pick(file: Path, found: dict[str, App], name: str | None) -> App:

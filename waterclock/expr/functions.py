@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from waterclock.schema import INTEGERS, NUMBERS, ORDERED
+from waterclock.schema import INTEGERS, NUMBERS, ORDERED, TYPES
 
 TypeRule = Callable[[list[str]], str | None]
 Render = Callable[..., pl.Expr]
@@ -154,6 +154,7 @@ FUNCTIONS: dict[str, Function] = {
     "coalesce": Function("coalesce", "values of one type", common, lambda *a: pl.coalesce(*a)),
     "case": Function("when", "conditions and values of one type", _conditional, _case),
     "unix_micros": Function("unix_micros", "a timestamp", _only("bigint", "timestamp"), lambda a: a.to_physical()),
+    "timestamp_micros": Function("timestamp_micros", "an integer", _only("timestamp", *INTEGERS), lambda a: a.cast(pl.Int64).cast(TYPES["timestamp"])),
     "floor_to": Function("floor_to", "integers", _only("bigint", *INTEGERS), lambda a, *b: _floor_to(*(x.cast(pl.Int64) for x in (a, *b)))),
     "ceil_to": Function("ceil_to", "integers", _only("bigint", *INTEGERS), lambda a, *b: _ceil_to(*(x.cast(pl.Int64) for x in (a, *b)))),
     "array": Function("array", "values of one type", _array, lambda *a: pl.concat_list(*a)),

@@ -20,11 +20,20 @@ from waterclock.plan import (
 
 def check_bounds(node: Node) -> None:
     """Raises at the first node, from the inputs up, whose state or output has no bound."""
+    found = find_unbounded(node)
+    if found is not None:
+        problem, place = found
+        raise ConfigError(problem, what=f"“{place.label}”", place=explain(place))
+
+
+def find_unbounded(node: Node) -> tuple[str, Node] | None:
+    """The first such node and its error, if there is one."""
     for child in node.inputs:
-        check_bounds(child)
+        found = find_unbounded(child)
+        if found is not None:
+            return found
     problem = _problem(node)
-    if problem is not None:
-        raise ConfigError(problem, what=f"“{node.label}”", place=explain(node))
+    return None if problem is None else (problem, node)
 
 
 def _problem(node: Node) -> str | None:

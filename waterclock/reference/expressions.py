@@ -191,6 +191,7 @@ STRICT: dict[str, Callable[..., Any]] = {
     "concat": lambda *parts: "".join(parts),
     "split": _split,
     "unix_micros": lambda a: (a - EPOCH) // timedelta(microseconds=1),
+    "timestamp_micros": lambda a: EPOCH + timedelta(microseconds=a),
     "floor_to": lambda a, step, offset: a - (a - offset) % step if step > 0 else None,
     "ceil_to": lambda a, step, offset: a + (offset - a) % step if step > 0 else None,
 }

@@ -85,6 +85,11 @@ class Declaration:
                         fix=f"It is {kind}; a time is a timestamp, a date, or a bigint of microseconds.",
                     )  # fmt: skip
 
+    @property
+    def waits(self) -> int | None:
+        """How long the stream waits for late events; None where something else moves its time."""
+        return None if self.cti is not None or self.time_from is not None else self.slack
+
     def reached(self, greatest: int) -> int:
         """The CTI that an event which starts at ``greatest`` moves the stream to."""
         if self.slack is None or self.cti is not None or self.time_from is not None:

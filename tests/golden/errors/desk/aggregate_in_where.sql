@@ -1,0 +1,1 @@
+SELECT user, COUNT(*) AS n FROM clicks WHERE COUNT(*) > 5 GROUP BY user WITH TUMBLING(5s)

@@ -1,0 +1,1 @@
+SELECT user, COUNT(*) AS n FROM clicks GROUP BY user

@@ -1,0 +1,1 @@
+SELECT ms * 2 AS twice FROM clicks WHERE twice > 5

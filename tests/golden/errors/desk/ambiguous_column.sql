@@ -1,0 +1,1 @@
+SELECT user FROM clicks JOIN sessions ON clicks.user = sessions.user

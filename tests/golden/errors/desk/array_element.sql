@@ -1,0 +1,1 @@
+SELECT split(page, '/')[0] AS first FROM clicks

@@ -1,0 +1,1 @@
+SET epoch_rows = 'many';

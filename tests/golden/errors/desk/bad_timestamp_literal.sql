@@ -1,0 +1,1 @@
+SELECT page FROM clicks WHERE ts > TIMESTAMP '2026-13-01'

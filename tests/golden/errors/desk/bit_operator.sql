@@ -1,0 +1,1 @@
+SELECT n & 1 AS odd FROM clicks

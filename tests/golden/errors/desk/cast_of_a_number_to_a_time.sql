@@ -1,0 +1,1 @@
+SELECT CAST(n AS TIMESTAMP) AS t FROM clicks

@@ -1,0 +1,1 @@
+SELECT ts::BIGINT AS t FROM clicks

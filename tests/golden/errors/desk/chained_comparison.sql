@@ -1,0 +1,1 @@
+SELECT user FROM clicks WHERE 1 < ms < 5

@@ -1,0 +1,1 @@
+SELECT user, COUNT(*) AS n FROM clicks GROUP BY user WITH TUMBLING(5s) WHERE ms > 5

@@ -1,0 +1,1 @@
+FROM clicks SELECT user

@@ -1,0 +1,1 @@
+WITH TUMBLING(5s) SELECT user, COUNT(*) AS n FROM clicks GROUP BY user

@@ -1,0 +1,1 @@
+SELECT ms AS _ms FROM clicks

@@ -1,0 +1,1 @@
+SELECT user, ms * 2 FROM clicks

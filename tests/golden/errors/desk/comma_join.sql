@@ -1,0 +1,1 @@
+SELECT c.page FROM clicks c, sessions s WHERE c.user = s.user

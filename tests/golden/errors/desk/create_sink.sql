@@ -1,0 +1,1 @@
+CREATE SINK s FROM clicks

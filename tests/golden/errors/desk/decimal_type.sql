@@ -1,0 +1,1 @@
+SELECT CAST(n AS DECIMAL(10, 2)) AS t FROM clicks

@@ -1,0 +1,2 @@
+a = SELECT user FROM b;
+b = SELECT user FROM clicks;

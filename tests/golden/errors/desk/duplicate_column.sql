@@ -1,0 +1,1 @@
+SELECT user, page AS user FROM clicks

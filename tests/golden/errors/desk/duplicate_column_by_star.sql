@@ -1,0 +1,1 @@
+SELECT * FROM clicks c JOIN sessions s ON c.user = s.user

@@ -1,0 +1,1 @@
+SELECT 5s AS x FROM clicks

@@ -1,0 +1,1 @@
+SELECT n * 5s AS x FROM clicks

@@ -1,0 +1,1 @@
+SELECT user FROM clicks WHERE NOT EXISTS (SELECT 1 FROM sessions)

@@ -1,0 +1,1 @@
+SELECT user, COUNT(*) AS n FROM clicks GROUP BY 3 WITH TUMBLING(5s)

@@ -1,0 +1,1 @@
+INSERT INTO out SELECT user FROM clicks

@@ -1,0 +1,1 @@
+SELECT user FROM clicks INTERSECT SELECT user FROM sessions

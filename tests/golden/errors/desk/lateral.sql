@@ -1,0 +1,1 @@
+SELECT word FROM clicks LATERAL VIEW explode(split(page, '/')) AS word

@@ -1,0 +1,1 @@
+SELECT user FROM ALTER_LIFETIME(clicks, END(), 5s)

@@ -1,0 +1,1 @@
+SELECT user FROM CHOP(clicks, 5s, ofset => 1s)

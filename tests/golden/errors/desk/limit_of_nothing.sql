@@ -1,0 +1,1 @@
+SELECT user FROM clicks ORDER BY ms LIMIT 0

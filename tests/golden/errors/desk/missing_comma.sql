@@ -1,0 +1,1 @@
+SELECT user page ms FROM clicks

@@ -1,0 +1,2 @@
+a = SELECT user FROM clicks
+b = SELECT page FROM clicks;

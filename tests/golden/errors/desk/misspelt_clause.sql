@@ -1,0 +1,1 @@
+SELECT user FROM clicks AS c WERE ms > 5

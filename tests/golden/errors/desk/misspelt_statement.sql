@@ -1,0 +1,1 @@
+CRATE STREAM x (a INT)

@@ -1,0 +1,1 @@
+clicks = SELECT user FROM sessions

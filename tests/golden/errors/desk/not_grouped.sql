@@ -1,0 +1,1 @@
+SELECT user, page, COUNT(*) AS n FROM clicks GROUP BY user WITH TUMBLING(5s)

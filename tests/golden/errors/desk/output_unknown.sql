@@ -1,0 +1,1 @@
+OUTPUT recnt TO jsonl('x.jsonl')

@@ -1,0 +1,1 @@
+SELECT user, ROW_NUMBER() OVER (PARTITION BY user ORDER BY ts) AS r FROM clicks

@@ -1,0 +1,1 @@
+SELECT page FROM clicks JOIN clicks ON user = user

@@ -1,0 +1,1 @@
+SELECT ms AS order FROM clicks

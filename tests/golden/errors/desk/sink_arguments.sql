@@ -1,0 +1,1 @@
+OUTPUT recent TO jsonl()

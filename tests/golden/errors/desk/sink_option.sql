@@ -1,0 +1,1 @@
+OUTPUT recent TO parquet('out', batch_row => 5)

@@ -1,0 +1,1 @@
+SELECT SUM(*) AS s FROM clicks WITH TUMBLING(5s)

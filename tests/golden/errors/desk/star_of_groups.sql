@@ -1,0 +1,1 @@
+SELECT * FROM clicks GROUP BY user WITH TUMBLING(5s)

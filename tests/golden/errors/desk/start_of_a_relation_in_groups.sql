@@ -1,0 +1,1 @@
+SELECT START(clicks) AS s, COUNT(*) AS n FROM clicks WITH TUMBLING(5s)

@@ -1,0 +1,5 @@
+counted =
+SELECT COUNT(*) AS n
+FROM SET_DURATION(clicks, FOREVER)
+WITH SNAPSHOT;
+OUTPUT counted;

@@ -1,0 +1,1 @@
+SELECT user FROM clicks WHERE user IN (SELECT user FROM sessions)

@@ -1,0 +1,1 @@
+SELECT ended - started AS long FROM sessions

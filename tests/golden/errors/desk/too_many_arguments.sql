@@ -1,0 +1,1 @@
+SELECT upper(user, page) AS u FROM clicks

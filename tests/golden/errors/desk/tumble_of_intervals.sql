@@ -1,0 +1,1 @@
+SELECT window_start, COUNT(*) AS n FROM TUMBLE(sessions, started, 5s) GROUP BY window_start

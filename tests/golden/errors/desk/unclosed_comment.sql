@@ -1,0 +1,1 @@
+SELECT user /* the user FROM clicks

@@ -1,0 +1,1 @@
+SELECT upper(user FROM clicks

@@ -1,0 +1,2 @@
+SELECT user FROM clicks
+WHERE page = 'home AND ms > 5

@@ -1,0 +1,1 @@
+SELECT user, page FROM clicks UNION ALL SELECT user FROM sessions

@@ -1,0 +1,1 @@
+SELECT user, ms FROM clicks UNION ALL SELECT user, device FROM sessions

@@ -1,0 +1,1 @@
+SELECT usr, page FROM clicks

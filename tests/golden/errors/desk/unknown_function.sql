@@ -1,0 +1,1 @@
+SELECT uper(user) AS u FROM clicks

@@ -1,0 +1,1 @@
+SELECT d.page FROM clicks c

@@ -1,0 +1,1 @@
+OUTPUT recent TO json('x.jsonl')

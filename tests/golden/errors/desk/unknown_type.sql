@@ -1,0 +1,1 @@
+SELECT CAST(n AS STRNG) AS t FROM clicks

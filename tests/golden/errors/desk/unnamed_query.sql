@@ -1,0 +1,2 @@
+SELECT user FROM clicks;
+OUTPUT recent;

@@ -1,0 +1,1 @@
+SELECT COUNT(*) AS n FROM clicks WITH HOPPING(10s)

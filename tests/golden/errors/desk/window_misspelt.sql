@@ -1,0 +1,1 @@
+SELECT COUNT(*) AS n FROM clicks WITH TUMBLNG(5s)

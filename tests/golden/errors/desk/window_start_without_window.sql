@@ -1,0 +1,1 @@
+SELECT WINDOW_START() AS s FROM clicks

@@ -1,0 +1,1 @@
+SELECT user FROM clicks WITH TUMBLING(5s)

@@ -1,0 +1,1 @@
+SELECT CASE WHEN n > 1 THEN 'many' ELSE 0 END AS x FROM clicks

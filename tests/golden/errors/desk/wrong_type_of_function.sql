@@ -1,0 +1,1 @@
+SELECT upper(ms) AS x FROM clicks

@@ -1,0 +1,1 @@
+SELECT user + 1 AS x FROM clicks

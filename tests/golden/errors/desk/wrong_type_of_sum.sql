@@ -1,0 +1,1 @@
+SELECT SUM(page) AS s FROM clicks WITH TUMBLING(5s)

@@ -1,0 +1,1 @@
+SELECT CASE WHEN n THEN 1 END AS x FROM clicks

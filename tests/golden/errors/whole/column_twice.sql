@@ -1,0 +1,1 @@
+CREATE STREAM clicks (user STRING, User INT, at TIMESTAMP) WATERMARK at;

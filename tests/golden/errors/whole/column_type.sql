@@ -1,0 +1,1 @@
+CREATE STREAM clicks (user STRIN, at TIMESTAMP) WATERMARK at;

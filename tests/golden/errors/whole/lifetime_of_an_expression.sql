@@ -1,0 +1,1 @@
+CREATE STREAM clicks (user STRING, at TIMESTAMP, n INT) LIFETIME (at, n + 5s) WATERMARK at;

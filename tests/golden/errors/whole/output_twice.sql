@@ -1,0 +1,4 @@
+CREATE STREAM a (at TIMESTAMP) WATERMARK at;
+b = SELECT at FROM a;
+OUTPUT b;
+OUTPUT b TO jsonl('b.jsonl');

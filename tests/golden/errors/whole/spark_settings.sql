@@ -1,0 +1,2 @@
+SET spark.driver.memory = '1g';
+SET sprk.driver.memory = '1g';

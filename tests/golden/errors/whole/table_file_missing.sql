@@ -1,0 +1,1 @@
+CREATE TABLE rates (currency STRING, rate DOUBLE) FROM files('nowhere.csv');

@@ -1,0 +1,1 @@
+CREATE STREAM clicks (user STRING, at TIMESTAMP) WATERMARK at FROM file('clicks.csv');

@@ -1,0 +1,2 @@
+CREATE STREAM clicks (user STRING, at TIMESTAMP)
+  WATERMARK user - 2s;

@@ -1,0 +1,3 @@
+CREATE STREAM clicks (user STRING, at TIMESTAMP, seen TIMESTAMP)
+  POINT AT at
+  WATERMARK seen - 2s;

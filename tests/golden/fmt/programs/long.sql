@@ -1,0 +1,2 @@
+totals = select user, sum(amount) filter (where currency = 'EUR' and country in ('AT', 'DE', 'IT')) as euros, count(distinct order_id) as orders from orders where amount between 1 and 1000000 and status <> 'cancelled' or (priority and amount > 5 and (region = 'north' or region = 'south')) group by user with tumbling(1h);
+nested = select u.user from (select user, max(n) as most from (select user, count(*) as n from clicks group by user with hopping(10m, 5m)) group by user with snapshot) as u left anti semi join banned using (user);

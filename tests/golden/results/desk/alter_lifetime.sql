@@ -1,0 +1,1 @@
+SELECT who FROM ALTER_LIFETIME(calls, START() + 10us, 3us)

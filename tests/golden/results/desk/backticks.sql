@@ -1,0 +1,1 @@
+SELECT who AS `order`, cost AS `the cost` FROM calls WHERE `who` = 'ann'

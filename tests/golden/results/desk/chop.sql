@@ -1,0 +1,1 @@
+SELECT who FROM CHOP(visits, 5us, offset => 1us)

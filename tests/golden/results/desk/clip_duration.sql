@@ -1,0 +1,1 @@
+SELECT who FROM CLIP_DURATION(calls, 4us)

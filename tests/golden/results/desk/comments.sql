@@ -1,0 +1,3 @@
+-- a comment
+SELECT who /* another */, cost -- and one more
+FROM calls

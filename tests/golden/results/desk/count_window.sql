@@ -1,0 +1,1 @@
+SELECT COUNT(*) AS n, SUM(ms) AS ms FROM clicks WITH COUNT(3)

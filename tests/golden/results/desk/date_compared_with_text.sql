@@ -1,0 +1,1 @@
+SELECT who, day = '2026-01-05' AS monday FROM visits

@@ -1,0 +1,1 @@
+SELECT upper(who), cost::DOUBLE, calls.city FROM calls

@@ -1,0 +1,1 @@
+SELECT who, EXPLODE(split(text, ' ')) AS word FROM visits

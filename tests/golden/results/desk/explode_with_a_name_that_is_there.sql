@@ -1,0 +1,1 @@
+SELECT EXPLODE(split(text, ' ')) AS text FROM visits

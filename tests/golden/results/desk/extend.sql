@@ -1,0 +1,1 @@
+SELECT who FROM EXTEND(calls, -5us)

@@ -1,0 +1,1 @@
+SELECT who FROM clicks GROUP BY who HAVING MAX(ms) > 2.5 WITH TUMBLING(50us)

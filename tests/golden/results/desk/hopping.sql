@@ -1,0 +1,1 @@
+SELECT COUNT(*) AS n FROM calls WITH HOPPING(10us, 5us)

@@ -1,0 +1,1 @@
+SELECT who, vip IS TRUE AS yes, vip IS NOT TRUE AS no FROM visits

@@ -1,0 +1,1 @@
+SELECT who, cost, page FROM calls JOIN clicks USING (who)

@@ -1,0 +1,1 @@
+SELECT * FROM (SELECT who, cost FROM calls) c JOIN (SELECT who, page FROM clicks) k USING (who)

@@ -1,0 +1,1 @@
+SELECT t DIV 10 AS ten, COUNT(*) AS n FROM clicks GROUP BY ten WITH TUMBLING(50us)

@@ -1,0 +1,1 @@
+SELECT page, who, COUNT(*) AS n FROM clicks GROUP BY 1, 2 WITH TUMBLING(50us)

@@ -1,0 +1,1 @@
+SELECT COUNT(*) AS n, who AS user FROM clicks GROUP BY who WITH TUMBLING(50us)

@@ -1,0 +1,1 @@
+SELECT who FROM clicks GROUP BY who WITH TUMBLING(10us)

@@ -1,0 +1,1 @@
+SELECT who, COUNT(*) AS n FROM calls GROUP BY who WITH SNAPSHOT

@@ -1,0 +1,1 @@
+SELECT who FROM POINT_AT_END(calls)

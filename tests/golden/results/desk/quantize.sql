@@ -1,0 +1,1 @@
+SELECT who FROM QUANTIZE(calls, 5us)

@@ -1,0 +1,1 @@
+select WHO, Cost as c from CALLS where COST > 2

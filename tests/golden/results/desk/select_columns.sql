@@ -1,0 +1,1 @@
+SELECT who, cost FROM calls

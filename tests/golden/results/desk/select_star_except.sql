@@ -1,0 +1,1 @@
+SELECT * EXCEPT (a, b, city) FROM calls

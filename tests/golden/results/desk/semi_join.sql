@@ -1,0 +1,1 @@
+SELECT who, cost FROM calls LEFT SEMI JOIN visits ON calls.who = visits.who

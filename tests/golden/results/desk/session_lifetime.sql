@@ -1,0 +1,1 @@
+SELECT who, page FROM SESSION_LIFETIME(clicks PARTITION BY who, 6us)

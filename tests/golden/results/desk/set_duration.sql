@@ -1,0 +1,1 @@
+SELECT who FROM SET_DURATION(clicks, 7us)

@@ -1,0 +1,1 @@
+SELECT who, n FROM SET_DURATION(visits, n * 1)

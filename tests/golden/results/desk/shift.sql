@@ -1,0 +1,1 @@
+SELECT who FROM SHIFT(calls, 100us)

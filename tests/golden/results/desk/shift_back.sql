@@ -1,0 +1,1 @@
+SELECT who FROM SHIFT(clicks, -1us)

@@ -1,0 +1,1 @@
+SELECT v.who, v.ms FROM SET_DURATION(clicks, FOREVER) v CLIP JOIN clicks k ON v.who = k.who

@@ -1,0 +1,1 @@
+SELECT COUNT(*) AS n FROM calls WHERE b < 20 WITH SLIDING(2us)

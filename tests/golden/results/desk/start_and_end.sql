@@ -1,0 +1,1 @@
+SELECT who, START() AS s, END() AS e FROM calls

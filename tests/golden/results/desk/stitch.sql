@@ -1,0 +1,1 @@
+SELECT * FROM STITCH(CHOP((SELECT who FROM visits), 2us))

@@ -1,0 +1,1 @@
+SELECT who FROM (SELECT who FROM calls)

@@ -1,0 +1,1 @@
+SELECT c.who, t.country FROM calls c JOIN cities t ON c.city = t.city

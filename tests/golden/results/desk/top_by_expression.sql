@@ -1,0 +1,1 @@
+SELECT who FROM calls WITH TUMBLING(50us) ORDER BY length(city) + cost DESC LIMIT 2 WITH TIES

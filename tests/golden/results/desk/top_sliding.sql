@@ -1,0 +1,1 @@
+SELECT who, ms FROM clicks WITH SLIDING(5us) ORDER BY ms DESC LIMIT 1

@@ -1,0 +1,1 @@
+SELECT who, page FROM clicks WITH TUMBLING(50us) ORDER BY ms LIMIT 1 BY who

@@ -1,0 +1,1 @@
+SELECT cost AS v FROM calls UNION ALL SELECT n FROM visits UNION ALL SELECT ms FROM clicks

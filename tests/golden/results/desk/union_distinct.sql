@@ -1,0 +1,1 @@
+SELECT page FROM clicks WHERE t < 10 UNION SELECT page FROM SET_DURATION(clicks, 4us)

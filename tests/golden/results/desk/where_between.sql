@@ -1,0 +1,1 @@
+SELECT who, cost FROM calls WHERE cost BETWEEN 2 AND 3 OR a NOT BETWEEN 0 AND 15

@@ -1,0 +1,1 @@
+SELECT page, who FROM clicks WHERE page NOT LIKE 'home'

@@ -1,0 +1,1 @@
+SELECT who FROM calls WHERE cost IS NOT NULL AND who IS NOT NULL

@@ -1,0 +1,1 @@
+SELECT who, cost FROM calls WHERE cost IS NULL OR who IS NULL

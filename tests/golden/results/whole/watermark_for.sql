@@ -1,0 +1,6 @@
+CREATE STREAM Alert (ProcessID INT, Name STRING, At TIMESTAMP, WATERMARK FOR At AS At - INTERVAL '5' SECOND);
+
+PerName = SELECT Name, COUNT(*) AS n, window_end FROM TUMBLE(Alert, At, INTERVAL '10' SECONDS) GROUP BY Name, window_start, window_end
+EMIT ON WINDOW CLOSE;
+
+OUTPUT PerName;

@@ -1,0 +1,142 @@
+"""What a function's name means: a scalar function, an aggregate, or neither. Names are looked up only here."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+
+from waterclock.expr.functions import FUNCTIONS
+from waterclock.lang.sql.names import nearest
+from waterclock.plan.aggregate import AGGREGATES
+
+_OPERATORS = frozenset({"is_in", "is_null", "negate", "case", "not", "and", "or", "floor_to", "ceil_to"})
+"""Entries of the table that are written as operators, or take what SQL has no type for."""
+
+AGGREGATE_NAMES: dict[str, str] = {
+    **{name: name for name in AGGREGATES if name != "count_distinct"},
+    "mean": "avg", "std": "stddev", "stddev_samp": "stddev", "var_samp": "variance", "first_value": "first",
+    "last_value": "last", "any_value": "first", "array_agg": "collect_list", "percentile": "percentile_cont",
+    "median": "percentile_cont", "count_if": "count",
+}  # fmt: skip
+"""Spark SQL's names of aggregates, and ours."""
+
+TIME_FUNCTIONS = ("start", "end", "window_start", "window_end")
+REWRITTEN = {
+    "if": "(condition, value, otherwise)",
+    "iff": "(condition, value, otherwise)",
+    "nvl": "(value, otherwise)",
+    "ifnull": "(value, otherwise)",
+    "nullif": "(value, other)",
+    "isnull": "(value)",
+    "isnotnull": "(value)",
+}
+"""Written with other entries of the table, unless they have one of their own."""
+
+_ELSEWHERE = {
+    "now": "The answer must not depend on the clock: use START(), when the event starts.",
+    "current_timestamp": "The answer must not depend on the clock: use START(), when the event starts.",
+    "rand": "The answer must not depend on chance.",
+    "random": "The answer must not depend on chance.",
+    "uuid": "The answer must not depend on chance.",
+    "row_number": "Rank with ORDER BY x DESC LIMIT 3 BY key.",
+    "rank": "Rank with ORDER BY x DESC LIMIT 3 BY key.",
+    "dense_rank": "Rank with ORDER BY x DESC LIMIT 3 BY key.",
+    "lag": "Give each event the one before: ASOF JOIN with the stream shifted by 1us.",
+    "lead": "Let each event last until the next: SET_DURATION(s, FOREVER) with a CLIP JOIN.",
+    "window": "Write GROUP BY ... WITH TUMBLING(5s).",
+    "tumble": "Write GROUP BY ... WITH TUMBLING(5s).",
+    "hop": "Write GROUP BY ... WITH HOPPING(10s, 5s): size, then hop.",
+    "session": "Write GROUP BY ... WITH SESSION(30s).",
+    "session_window": "Write GROUP BY ... WITH SESSION(30s).",
+    "tumble_start": "Write WINDOW_START().",
+    "tumble_end": "Write WINDOW_END().",
+    "hop_start": "Write WINDOW_START().",
+    "hop_end": "Write WINDOW_END().",
+    "unnest": "Write EXPLODE(array) AS name, alone in the SELECT list.",
+    "explode": "Write EXPLODE(array) AS name, alone in the SELECT list.",
+    "max_by": "ORDER BY y DESC LIMIT 1 BY key keeps the event itself.",
+    "min_by": "ORDER BY y LIMIT 1 BY key keeps the event itself.",
+    "string_agg": "COLLECT_LIST(x) gives an array.",
+    "listagg": "COLLECT_LIST(x) gives an array.",
+}
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """An entry of the table of scalar functions."""
+
+    function: str
+
+
+@dataclass(frozen=True)
+class Aggregating:
+    """An aggregate of the plan."""
+
+    function: str
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """Known here and written with other functions."""
+
+    function: str
+
+
+@dataclass(frozen=True)
+class OfTime:
+    """The start or end of an event or a window."""
+
+    function: str
+
+
+Resolved = Scalar | Aggregating | Rewritten | OfTime
+
+
+def resolve(name: str) -> Resolved | None:
+    """What a name means in a program, whatever its case; None if nothing."""
+    lower = name.lower()
+    if lower in TIME_FUNCTIONS:
+        return OfTime(lower)
+    if lower in AGGREGATE_NAMES:
+        return Aggregating(AGGREGATE_NAMES[lower])
+    if lower in FUNCTIONS and lower not in _OPERATORS and FUNCTIONS[lower].symbol[0].isalpha():
+        return Scalar(getattr(FUNCTIONS[lower], "name", lower))  # an alias is its function
+    return Rewritten(lower) if lower in REWRITTEN else None
+
+
+def unknown(name: str) -> str:
+    """What to write instead of a function that is not there."""
+    instead = _ELSEWHERE.get(name.lower())
+    if instead is not None:
+        return instead
+    guess = nearest(name, known())
+    return guess.strip() or "Scalar functions and aggregates have the names of Spark SQL; docs/sql.md lists them."
+
+
+def known() -> list[str]:
+    """Every name that can be called."""
+    names = {*TIME_FUNCTIONS, *AGGREGATE_NAMES, *REWRITTEN, *FUNCTIONS}
+    return sorted(name for name in names if resolve(name) is not None)
+
+
+def takes(function: str, count: int) -> bool:
+    """Whether a scalar function takes so many arguments, as its signature or its Polars form says."""
+    matched = getattr(FUNCTIONS[function], "matched", None)
+    if matched is not None:
+        return matched(count) is not None
+    parameters = list(inspect.signature(FUNCTIONS[function].polars).parameters.values())
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return count >= max(1, sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters))
+    return sum(p.default is p.empty for p in parameters) <= count <= len(parameters)
+
+
+def usage(function: str) -> str:
+    """How a scalar function is called."""
+    signature = getattr(FUNCTIONS[function], "signature", None)
+    if isinstance(signature, str):
+        return signature
+    names = [
+        f"{p.name}, ..." if p.kind is p.VAR_POSITIONAL else p.name
+        for p in inspect.signature(FUNCTIONS[function].polars).parameters.values()
+    ]
+    return f"{function}({', '.join(names)})"
