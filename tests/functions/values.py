@@ -28,6 +28,7 @@ POOLS: dict[str, list[Any]] = {
     "double:angle": [0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 2.0, 3.14159, -100.25, 1e10, math.inf, -math.inf, math.nan, None],
     "double:round": [0.5, 1.5, 2.5, -0.5, -2.5, 2.675, 1.005, 0.285, 1234.5678, -1234.5678, 5e15, 1e18, 12345678.905, math.inf,
                      math.nan, 0.0, -0.0, None],
+    "double:second": [0.0, 1.5, 59.999999, 60.0, 60.5, -1.0, 61.0, 0.0000005, math.nan, math.inf, None],
     "string": ["", "a", "A b ", " ä", "日本", "ß", "1", "Hello World", "aXbXc", "😀e\u0301", "a\nb", "a.b", "%_", None],
     "string:part": ["", "a", "b", "X", ".", "日", "😀", "l", " ", "zz", None],
     "string:number": ["12", "-3", "+4", "", "x", "1.5", " 7 ", "9999999999", "1e3", ".5", "5.", "inf", "-Infinity", "NaN", "1d", "1e999",

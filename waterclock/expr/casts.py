@@ -1,4 +1,4 @@
-"""Casts by the rules of Spark's ``try_cast``: null where a value does not fit, so that one bad value stops no stream."""
+"""Casts by the rules of Spark's ``try_cast``: null where a value does not fit, so that none can stop a stream."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import polars as pl
 from waterclock.expr.functions.base import widened
 from waterclock.expr.functions.maths import whole
 from waterclock.expr.functions.moments import (
+    BLANK,
     date_of_text,
     seconds_of,
     text_of_date,
@@ -25,8 +26,6 @@ _ALLOWED = {
 }
 """What can become each type. Everything can become a string."""
 
-_BLANK = "".join(map(chr, [*range(33), 127]))
-"""What Spark takes off the ends of a text before it reads it."""
 _NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[dDfF]?$"
 _UTF8 = (
     r"^(?:[0-7].|(?:c[2-9a-f]|d.)[89ab].|e0[ab].[89ab].|e[1-9a-cef][89ab].[89ab].|ed[89].[89ab]."
@@ -115,7 +114,7 @@ def _to_text(value: pl.Expr, kind: str) -> pl.Expr:
 def _from_text(value: pl.Expr, to: str) -> pl.Expr:
     if to == "binary":
         return value.cast(pl.Binary)
-    plain = value.str.strip_chars(_BLANK)
+    plain = value.str.strip_chars(BLANK)
     if to == "date":
         return date_of_text(plain)
     if to == "timestamp":

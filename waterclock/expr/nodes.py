@@ -9,12 +9,16 @@ from typing import Any
 from waterclock.errors import ConfigError
 from waterclock.expr.casts import castable
 from waterclock.expr.functions import FUNCTIONS, UNKNOWN
+from waterclock.expr.methods import Methods
 from waterclock.schema import TYPES, Schema, type_name
 from waterclock.time import instant
 
 
-class Expr:
+class Expr(Methods):
     """A scalar expression over the columns of one event."""
+
+    def _call(self, function: str, *args: object) -> Expr:
+        return call(function, self, *args)
 
     def type_in(self, schema: Schema) -> str:
         """The type of this expression over ``schema``; raises where it has none."""

@@ -37,7 +37,7 @@ def value_of(expr: Expr, row: Mapping[str, Any], schema: Schema, life: tuple[int
         return converted(LAZY[name](*args), result)
     if name not in STRICT:
         raise NotImplementedError(f"{name} is not in the reference: use a function that is, or compare with batch mode")
-    return None if None in args else converted(STRICT[name](*args), result)
+    return None if any(arg is None for arg in args) else converted(STRICT[name](*args), result)
 
 
 def _micros(expr: Start | End, life: tuple[int, int] | None) -> int | None:

@@ -8,7 +8,21 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from waterclock.expr.functions import arithmetic, arrays, comparison, conditional, dates, maths, regex, strings
+from waterclock.expr.functions import (
+    arithmetic,
+    arrays,
+    comparison,
+    conditional,
+    dates,
+    formats,
+    hashes,
+    json,
+    maths,
+    regex,
+    strings,
+    structs,
+    zones,
+)
 from waterclock.expr.functions.base import UNKNOWN, ByType, Function, Parameter, common, wider
 
 FAMILIES: dict[str, ModuleType] = {
@@ -19,7 +33,12 @@ FAMILIES: dict[str, ModuleType] = {
     "Strings": strings,
     "Regular expressions": regex,
     "Dates and times": dates,
+    "Patterns of time": formats,
+    "Time zones": zones,
     "Arrays": arrays,
+    "Structs": structs,
+    "JSON": json,
+    "Hashes": hashes,
 }
 
 FUNCTIONS: dict[str, Function] = {

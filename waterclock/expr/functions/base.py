@@ -9,7 +9,7 @@ A signature reads ``name(parameter type, ...) type``. A parameter type is a type
     any           any value, as it is
     const type    a constant, known when the query is written
 
-``= value`` behind it is what it is when left out, ``...`` says that it may come any number of times.
+``= value`` behind it is what it is when left out (None: nothing is passed on), ``...`` says that it may come any number of times.
 Arguments are brought to the parameters' types before a form sees them; constants reach the Polars form as Python values.
 """
 
@@ -123,7 +123,8 @@ class Function:
 
     def defaults(self, count: int) -> list[Any]:
         """What the parameters behind the first ``count`` are when left out."""
-        return [parameter.default for parameter in self.parameters[count:] if parameter.default is not UNKNOWN]
+        behind = [parameter.default for parameter in self.parameters[count:]]
+        return [default for default in behind if default is not UNKNOWN and default is not None]
 
 
 def unify(kinds: Sequence[str], types: Sequence[str], result: str) -> Resolved | None:

@@ -27,3 +27,9 @@ def over_arrays(function: Callable[..., np.ndarray], result: pl.DataType, *args:
 def quotient(a: pl.Expr, b: pl.Expr) -> pl.Expr:
     """Rounded once. Polars multiplies with the reciprocal of a constant, so that 3 / 10 is 0.30000000000000004."""
     return over_arrays(np.divide, pl.Float64(), a, b)
+
+
+def broadcast(columns: Sequence[pl.Series]) -> list[pl.Series]:
+    """Columns of one height, constants repeated."""
+    height = 0 if any(len(column) == 0 for column in columns) else max(map(len, columns))
+    return [column if len(column) == height else column.new_from_index(0, height) for column in columns]

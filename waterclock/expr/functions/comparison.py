@@ -1,4 +1,4 @@
-"""Comparisons, by the order in which NaN equals itself and is greater than every number, and logic with null as unknown."""
+"""Comparisons, where NaN equals itself and is greater than every number, and logic with null as unknown."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ TABLE = [
            eg(1, gives=0.0), approximate=True),
     define("log(base double, value double) double", "The logarithm to a base; null unless both are positive.", _log, eg(2, 8, gives=3.0),
            approximate=True),
-    define("log10(value double) double", "The logarithm to base 10; null unless positive.", lambda a: _where((a > 0) | a.is_nan(), a.log10()),
+    define("log10(value double) double", "The logarithm to base 10; null unless positive.", lambda a: _where((a > 0) | a.is_nan(), over_arrays(np.log10, DOUBLE, a)),
            eg(1000, gives=3.0), approximate=True),
     define("log2(value double) double", "The logarithm to base 2; null unless positive.",
            lambda a: _where((a > 0) | a.is_nan(), over_arrays(np.log2, DOUBLE, a)), eg(8, gives=3.0), approximate=True),

@@ -12,6 +12,8 @@ from waterclock.schema import TYPES
 
 SECOND = 1_000_000
 DAY = 86_400 * SECOND
+BLANK = "".join(map(chr, [*range(33), 127]))
+"""What Spark takes off the ends of a text before it reads it."""
 _LAST = 8_200_000_000_000 * SECOND
 """About the year 261,000: beyond it Polars has no calendar."""
 
