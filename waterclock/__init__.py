@@ -10,6 +10,7 @@ clicks.end()
 app.run(mode="offline")
 """
 
+from waterclock import functions
 from waterclock.app import App, SourceStream, sql
 from waterclock.connect.callback import callback
 from waterclock.connect.console import console
@@ -48,7 +49,7 @@ __version__ = "0.1.0"
 __all__ = [
     "App", "ConfigError", "DataError", "Handle", "RunError", "Schema", "SourceStream", "SqlError", "Status",
     "StoreError", "Stream", "WaterclockError", "approx_count_distinct", "array", "avg", "callback", "coalesce", "col",
-    "collect_list", "console", "count", "count_distinct", "end", "files", "first", "generate", "hop", "jsonl", "last",
-    "lit", "max", "min", "parquet", "percentile_cont", "percentile_disc", "split", "sql", "start", "stddev", "sum",
-    "top_k", "tumble", "variance", "when",
+    "collect_list", "console", "count", "count_distinct", "end", "files", "first", "functions", "generate", "hop",
+    "jsonl", "last", "lit", "max", "min", "parquet", "percentile_cont", "percentile_disc", "split", "sql", "start",
+    "stddev", "sum", "top_k", "tumble", "variance", "when",
 ]  # fmt: skip

@@ -40,6 +40,7 @@ CATALOGUE: dict[str, Condition] = {
     "EXPR.NO_TRUTH": Condition(
         "An expression has no truth value in Python.", "Use & for AND, | for OR, ~ for NOT, with parentheses around comparisons."
     ),
+    "EXPR.BAD_CONSTANT": Condition("{function} cannot use {value!r}: {reason}.", "{fix}"),
     "EXPR.BAD_LITERAL": Condition("{value} cannot be used as a literal.", "Use None, bool, int, float, str, bytes, date or datetime."),
     # plan
     "PLAN.UNION_MISMATCH": Condition("The inputs of a union differ: {left} against {right}.", "Project both sides to the same names and types first."),

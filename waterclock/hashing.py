@@ -1,7 +1,7 @@
 """Stable 64-bit hashes of rows: they place keys in partitions and make digests, so they are a storage format.
 
 Version 1: numbers through the splitmix64 finaliser, text and bytes through XXH3-64, lists as the sum of their elements
-mixed with their places, columns chained in order; in digests weighted and summed.
+mixed with their places, columns and the fields of structs chained in order; in digests weighted and summed.
 A change here must raise ``VERSION``; ``tests/unit/test_hashing.py`` pins vectors.
 """
 
@@ -65,7 +65,7 @@ def _mix(x: np.ndarray) -> np.ndarray:
 def _column(values: pl.Series) -> np.ndarray:
     """Well mixed already where it takes a hash to make one number of a value."""
     bits = _bits(values)
-    if isinstance(values.dtype, pl.List) or values.dtype in (pl.String, pl.Binary):
+    if isinstance(values.dtype, pl.List | pl.Struct) or values.dtype in (pl.String, pl.Binary):
         return bits
     mixed = _mix(bits + _GOLDEN)
     if values.null_count():
@@ -78,6 +78,9 @@ def _bits(values: pl.Series) -> np.ndarray:
     kind = values.dtype
     if isinstance(kind, pl.List):
         return _lists(values)
+    if isinstance(kind, pl.Struct):
+        fields = values.struct.unnest()
+        return np.where(values.is_null().to_numpy(), _NULL, hash_rows(fields, fields.columns))
     if kind == pl.String or kind == pl.Binary:
         hashed = values.to_frame("v").select(pl.col("v").nchash.xxh3_64()).to_series()  # type: ignore[attr-defined]
         return hashed.fill_null(int(_NULL)).cast(pl.UInt64).to_numpy()

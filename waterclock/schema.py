@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import polars as pl
@@ -16,19 +16,44 @@ HASH = "_h"
 
 class _Types(dict[str, pl.DataType]):
     def __missing__(self, name: str) -> pl.DataType:
+        if (fields := struct_fields(name)) is not None:
+            return pl.Struct({field: self[kind] for field, kind in fields})
         element = element_type(name)
         if element is None:
             raise KeyError(name)
         return pl.List(self[element])
 
     def __contains__(self, name: object) -> bool:
-        element = element_type(name) if isinstance(name, str) else None
+        if not isinstance(name, str):
+            return False
+        if (fields := struct_fields(name)) is not None:
+            return bool(fields) and all(field.isidentifier() and kind in self for field, kind in fields)
+        element = element_type(name)
         return super().__contains__(name) if element is None else element in self
 
 
 def element_type(name: str) -> str | None:
     """The type of the elements of ``array<type>``, None of other types."""
     return name[6:-1] if name.startswith("array<") and name.endswith(">") else None
+
+
+def struct_fields(name: str) -> list[tuple[str, str]] | None:
+    """The fields of ``struct<name:type,...>``, None of other types."""
+    if not (name.startswith("struct<") and name.endswith(">")):
+        return None
+    parts, depth, start = [], 0, 7
+    for place in range(7, len(name)):
+        depth += {"<": 1, ">": -1}.get(name[place], 0)
+        if depth < 0 or (depth == 0 and name[place] == ","):
+            parts.append(name[start:place])
+            start = place + 1
+    found = [part.partition(":") for part in parts]
+    return [(field.strip(), kind.strip()) for field, _, kind in found]
+
+
+def struct_of(fields: Iterable[tuple[str, str]]) -> str:
+    """The name of a struct type."""
+    return f"struct<{','.join(f'{field}:{kind}' for field, kind in fields)}>"
 
 
 TYPES = _Types({
@@ -42,7 +67,7 @@ TYPES = _Types({
     "date": pl.Date(),
     "timestamp": pl.Datetime("us", "UTC"),
 })  # fmt: skip
-"""Spark SQL's names, and how each is held in memory; ``array<type>`` too."""
+"""Spark SQL's names, and how each is held in memory; ``array<type>`` and ``struct<name:type,...>`` too."""
 
 _SYNONYMS = {
     "bool": "boolean", "integer": "int", "int32": "int", "long": "bigint", "int64": "bigint",
@@ -68,13 +93,24 @@ def type_name(value: object) -> str:
     """The canonical name of a type given as text or as a Python type."""
     name = _PYTHON_TYPES.get(value) if isinstance(value, type) else None
     if isinstance(value, str):
-        name = value.strip().lower()
-        name = _SYNONYMS.get(name, name)
-        if (element := element_type(name)) is not None:
-            name = f"array<{type_name(element)}>"
+        name = _canonical(value.strip())
     if name is None or name not in TYPES:
-        raise ConfigError("SCHEMA.UNKNOWN_TYPE", type=value, choices=", ".join(TYPES))
+        raise ConfigError(
+            "SCHEMA.UNKNOWN_TYPE", type=value, choices=", ".join([*TYPES, "array<type>", "struct<name:type,...>"])
+        )
     return name
+
+
+def _canonical(name: str) -> str | None:
+    """Lower case but for the names of fields; None where a part is no type."""
+    outer = name[: name.find("<") + 1].lower() + name[name.find("<") + 1 :] if "<" in name else name.lower()
+    if (fields := struct_fields(outer)) is not None:
+        kinds = [(field, _canonical(kind)) for field, kind in fields]
+        return struct_of((field, kind) for field, kind in kinds if kind) if all(kind for _, kind in kinds) else None
+    if (element := element_type(outer)) is not None:
+        inner = _canonical(element.strip())
+        return f"array<{inner}>" if inner else None
+    return _SYNONYMS.get(outer, outer) if _SYNONYMS.get(outer, outer) in TYPES else None
 
 
 @dataclass(frozen=True)

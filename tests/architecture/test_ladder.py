@@ -10,7 +10,7 @@ import pytest
 PACKAGE = Path(__file__).parents[2] / "waterclock"
 LADDER = [
     "errors", "time", "schema", "hashing", "crashpoints",
-    "expr", "plan", "lang", "optimizer", "reference",
+    "expr", "functions", "plan", "lang", "optimizer", "reference",
     "storage", "streams", "state", "operators", "catalog", "connect",
     "runtime", "handle", "batch", "programs", "app", "conformance", "cli",
 ]  # fmt: skip

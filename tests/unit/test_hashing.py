@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from waterclock.hashing import SPACE, VERSION, digest, hash_rows, ranges
+from waterclock.hashing import SPACE, VERSION, _column, digest, hash_rows, ranges
 
 FRAME = pl.DataFrame(
     {
@@ -51,6 +51,17 @@ def hashes(values: list[object], dtype: pl.DataType) -> list[int]:
 def test_vectors(column: str) -> None:
     assert VERSION == 1
     assert [int(value) for value in hash_rows(FRAME, [column])] == VECTORS[column]
+
+
+def test_structs_are_chained_as_columns_are() -> None:
+    whole = FRAME.select(pl.struct("i", "s").alias("v"))
+    assert list(_column_of(whole)) == list(hash_rows(FRAME, ["i", "s"]))
+    nulls = pl.DataFrame({"v": pl.Series([None, {"a": None}], dtype=pl.Struct({"a": pl.Int32}))})
+    assert len(set(_column_of(nulls))) == 2
+
+
+def _column_of(frame: pl.DataFrame) -> list[int]:
+    return [int(value) for value in _column(frame["v"])]
 
 
 def test_columns_are_chained_in_order() -> None:

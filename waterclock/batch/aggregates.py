@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from waterclock.batch.expressions import big, quoted, text, to_sql, widened
+from waterclock.batch.expressions import big, quoted, text, to_sql
+from waterclock.expr.functions.base import widened
 from waterclock.plan.aggregate import Aggregate, Aggregation
 from waterclock.schema import VS
 

@@ -7,13 +7,18 @@ from datetime import date, datetime
 from typing import Any
 
 from waterclock.errors import ConfigError
-from waterclock.expr.functions import FUNCTIONS
+from waterclock.expr.casts import castable
+from waterclock.expr.functions import FUNCTIONS, UNKNOWN
+from waterclock.expr.methods import Methods
 from waterclock.schema import TYPES, Schema, type_name
 from waterclock.time import instant
 
 
-class Expr:
+class Expr(Methods):
     """A scalar expression over the columns of one event."""
+
+    def _call(self, function: str, *args: object) -> Expr:
+        return call(function, self, *args)
 
     def type_in(self, schema: Schema) -> str:
         """The type of this expression over ``schema``; raises where it has none."""
@@ -203,17 +208,29 @@ class Call(Expr):
     args: tuple[Expr, ...]
 
     def type_in(self, schema: Schema) -> str:
-        function = FUNCTIONS[self.function]
-        types = [arg.type_in(schema) for arg in self.args]
-        result = function.rule(types)
-        if result is None:
-            raise ConfigError(
-                "EXPR.WRONG_TYPE",
-                what=f"{function.symbol!r} in {self!r}",
-                types=" and ".join(types),
-                fix=f"It takes {function.takes}; cast with .cast('type').",
-            )
-        return result
+        return self.resolved(schema)[1]
+
+    @property
+    def complete(self) -> tuple[Expr, ...]:
+        """The arguments, with those that were left out."""
+        return (*self.args, *map(lit, FUNCTIONS[self.function].defaults(len(self.args))))
+
+    def resolved(self, schema: Schema) -> tuple[list[str], str]:
+        """The types that the complete arguments are brought to, and the type of the result."""
+        function, args = FUNCTIONS[self.function], self.args
+        types = [arg.type_in(schema) for arg in args]
+        values = [constant(arg) for arg in self.complete]
+        if function.matched(len(args)) is not None:
+            types += [arg.type_in(schema) for arg in self.complete[len(args) :]]
+            resolved = function.resolve(types, values)
+            if resolved is not None:
+                return resolved
+        raise ConfigError(
+            "EXPR.WRONG_TYPE",
+            what=f"{function.symbol!r} in {self!r}",
+            types=" and ".join(types[: len(args)]) or "no arguments",
+            fix=f"It is {function.signature}; cast with .cast('type').",
+        )
 
     def columns(self) -> set[str]:
         return set().union(*(arg.columns() for arg in self.args))
@@ -231,7 +248,10 @@ class Cast(Expr):
     to: str
 
     def type_in(self, schema: Schema) -> str:
-        self.arg.type_in(schema)
+        kind = self.arg.type_in(schema)
+        if not castable(kind, self.to):
+            fix = "Cast to string first, or build the value from its parts."
+            raise ConfigError("EXPR.WRONG_TYPE", what=f"A cast to {self.to} in {self!r}", types=kind, fix=fix)
         return self.to
 
     def columns(self) -> set[str]:
@@ -282,6 +302,15 @@ def lit(value: object) -> Expr:
     raise ConfigError("EXPR.BAD_LITERAL", value=repr(value))
 
 
+def constant(expr: Expr) -> Any:
+    """The value of a constant, or UNKNOWN; a minus before a number is part of it."""
+    if isinstance(expr, Literal):
+        return expr.value
+    if isinstance(expr, Call) and expr.function == "negate" and isinstance(constant(expr.args[0]), int | float):
+        return -constant(expr.args[0])
+    return UNKNOWN
+
+
 def call(function: str, *args: object) -> Expr:
     return Call(function, tuple(lit(arg) for arg in args))
 
@@ -307,7 +336,8 @@ def array(*values: object) -> Expr:
 
 def split(text: object, separator: str) -> Expr:
     """The parts of a text between separators, as an array."""
-    return call("split", as_expr(text), separator)
+    quoted = separator.replace("\\E", "\\E\\\\E\\Q")
+    return call("split", as_expr(text), f"\\Q{quoted}\\E" if separator else "")
 
 
 def uses_time(expr: Expr) -> bool:

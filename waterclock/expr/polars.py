@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
-from waterclock.expr.functions import FUNCTIONS
-from waterclock.expr.nodes import Call, Cast, Column, End, Expr, Literal, Start
-from waterclock.schema import NUMBERS, TYPES, VE, VS, Schema
+from waterclock.expr.casts import cast_polars
+from waterclock.expr.functions import FUNCTIONS, ByType
+from waterclock.expr.functions.base import coerced
+from waterclock.expr.nodes import Call, Cast, Column, End, Expr, Literal, Start, constant
+from waterclock.schema import TYPES, VE, VS, Schema
 from waterclock.time import FOREVER
 
 
@@ -21,32 +23,25 @@ def to_polars(expr: Expr, schema: Schema) -> pl.Expr:
     if isinstance(expr, Literal):
         return pl.lit(expr.value, dtype=TYPES.get(expr.type))
     if isinstance(expr, Cast):
-        return _cast(to_polars(expr.arg, schema), expr.arg.type_in(schema), expr.to)
+        return cast_polars(to_polars(expr.arg, schema), expr.arg.type_in(schema), expr.to)
     assert isinstance(expr, Call)
-    kind = expr.type_in(schema)
-    if kind == "null":
+    return _call(expr, schema)
+
+
+def _call(expr: Call, schema: Schema) -> pl.Expr:
+    function, args = FUNCTIONS[expr.function], expr.complete
+    kinds, result = expr.resolved(schema)
+    if result == "null":
         return pl.lit(None)
-    args = [to_polars(arg, schema) for arg in expr.args]
-    if kind in NUMBERS:
-        args = [a.cast(TYPES[kind]) if e.type_in(schema) == "null" else a for a, e in zip(args, expr.args, strict=True)]
-    rendered = FUNCTIONS[expr.function].polars(*args)
-    return rendered.cast(TYPES[kind])
-
-
-def _cast(value: pl.Expr, kind: str, to: str) -> pl.Expr:
-    """Null where a value does not fit, as a quotient by zero is null: one bad value must not stop a stream."""
-    if kind != "string" or to not in ("boolean", "date", "timestamp"):
-        return value.cast(TYPES[to], strict=False)
-    if to == "boolean":
-        lowered = value.str.to_lowercase()
-        known = pl.when(lowered.is_in(["true", "t", "1"])).then(True)
-        return known.when(lowered.is_in(["false", "f", "0"])).then(False).otherwise(None)
-    if to == "date":
-        return value.str.to_date("%Y-%m-%d", strict=False)
-    # Formats are given, not guessed: a guess from the first row would depend on how rows are cut into epochs.
-    plain = value.str.replace("T", " ", literal=True).str.strip_suffix("Z")
-    forms = ("%Y-%m-%d %H:%M:%S%.f", "%Y-%m-%d %H:%M")
-    return pl.coalesce(
-        *(plain.str.to_datetime(form, time_unit="us", time_zone="UTC", strict=False) for form in forms),
-        value.str.to_date("%Y-%m-%d", strict=False).cast(TYPES["timestamp"]),
-    )
+    given: list[object] = []
+    for arg, kind, parameter in zip(args, kinds, function.matched(len(args)) or (), strict=True):
+        if not parameter.constant:
+            given.append(coerced(to_polars(arg, schema), arg.type_in(schema), kind))
+            continue
+        value = constant(arg)
+        if value is None:
+            return pl.lit(None, dtype=TYPES[result])
+        given.append(value)
+    form = function.polars.make(kinds, result) if isinstance(function.polars, ByType) else function.polars
+    rendered: pl.Expr = form(*given)
+    return rendered.cast(TYPES[result])

@@ -105,7 +105,7 @@ def _collected(own: SparkSession, output: str, view: str, node: Node) -> pl.Data
     assert isinstance(found, pl.DataFrame)
     wanted = node.schema.frame_schema()
     frame = found.select(pl.col(name).cast(kind) for name, kind in wanted.items())
-    return frame.sort([name for name, kind in wanted.items() if not isinstance(kind, pl.List)])
+    return frame.sort([name for name, kind in wanted.items() if not kind.is_nested()])
 
 
 def _failure(output: str, error: PySparkException) -> DataError | RunError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from dataclasses import dataclass
 
 from waterclock.expr.functions import FUNCTIONS
@@ -100,7 +99,7 @@ def resolve(name: str) -> Resolved | None:
     if lower in AGGREGATE_NAMES:
         return Aggregating(AGGREGATE_NAMES[lower])
     if lower in FUNCTIONS and lower not in _OPERATORS and FUNCTIONS[lower].symbol[0].isalpha():
-        return Scalar(getattr(FUNCTIONS[lower], "name", lower))  # an alias is its function
+        return Scalar(FUNCTIONS[lower].name)  # an alias is its function
     return Rewritten(lower) if lower in REWRITTEN else None
 
 
@@ -120,23 +119,10 @@ def known() -> list[str]:
 
 
 def takes(function: str, count: int) -> bool:
-    """Whether a scalar function takes so many arguments, as its signature or its Polars form says."""
-    matched = getattr(FUNCTIONS[function], "matched", None)
-    if matched is not None:
-        return matched(count) is not None
-    parameters = list(inspect.signature(FUNCTIONS[function].polars).parameters.values())
-    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
-        return count >= max(1, sum(p.kind is p.POSITIONAL_OR_KEYWORD for p in parameters))
-    return sum(p.default is p.empty for p in parameters) <= count <= len(parameters)
+    """Whether a scalar function takes so many arguments."""
+    return FUNCTIONS[function].matched(count) is not None
 
 
 def usage(function: str) -> str:
     """How a scalar function is called."""
-    signature = getattr(FUNCTIONS[function], "signature", None)
-    if isinstance(signature, str):
-        return signature
-    names = [
-        f"{p.name}, ..." if p.kind is p.VAR_POSITIONAL else p.name
-        for p in inspect.signature(FUNCTIONS[function].polars).parameters.values()
-    ]
-    return f"{function}({', '.join(names)})"
+    return FUNCTIONS[function].signature
