@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from waterclock.expr.functions import FUNCTIONS
-from waterclock.expr.nodes import Call, Cast, Column, End, Expr, Literal, Start
+from waterclock.expr.nodes import Call, Cast, Column, End, Expr, Literal, Start, UserCall
 from waterclock.schema import NUMBERS, TYPES, VE, VS, Schema
 from waterclock.time import FOREVER
 
@@ -22,6 +22,8 @@ def to_polars(expr: Expr, schema: Schema) -> pl.Expr:
         return pl.lit(expr.value, dtype=TYPES.get(expr.type))
     if isinstance(expr, Cast):
         return _cast(to_polars(expr.arg, schema), expr.arg.type_in(schema), expr.to)
+    if isinstance(expr, UserCall):
+        return _user_call(expr, schema)
     assert isinstance(expr, Call)
     kind = expr.type_in(schema)
     if kind == "null":
@@ -31,6 +33,15 @@ def to_polars(expr: Expr, schema: Schema) -> pl.Expr:
         args = [a.cast(TYPES[kind]) if e.type_in(schema) == "null" else a for a, e in zip(args, expr.args, strict=True)]
     rendered = FUNCTIONS[expr.function].polars(*args)
     return rendered.cast(TYPES[kind])
+
+
+def _user_call(expr: UserCall, schema: Schema) -> pl.Expr:
+    function = expr.function
+    named = pl.struct(to_polars(arg, schema).alias(str(number)) for number, arg in enumerate(expr.args))
+    # Not called elementwise: otherwise Polars would show it rows that a filter before it drops.
+    return named.map_batches(
+        lambda rows: function.run(rows.struct.unnest().get_columns()), return_dtype=TYPES[function.returns]
+    )
 
 
 def _cast(value: pl.Expr, kind: str, to: str) -> pl.Expr:

@@ -26,11 +26,12 @@ from waterclock.plan.lifetime import (
     Stitch,
 )
 from waterclock.plan.nodes import Explode, Filter, Input, Node, Project, Union
+from waterclock.plan.user import Apply, Track, UserAggregate, user_code
 from waterclock.plan.window import Window
 
 __all__ = [
-    "Aggregate", "Aggregation", "AlterLifetime", "AsOf", "Chop", "ClipDuration", "CountAggregate", "Distinct",
+    "Aggregate", "Aggregation", "AlterLifetime", "Apply", "AsOf", "Chop", "ClipDuration", "CountAggregate", "Distinct",
     "Explode", "Extend", "Filter", "HopLifetime", "Input", "Join", "Node", "PointAtEnd", "Project", "Quantize",
-    "SessionAggregate", "SessionLifetime", "SetDuration", "Shift", "SnapshotAggregate", "Stitch", "TopK", "Union",
-    "Window", "WindowAggregate", "explain",
+    "SessionAggregate", "SessionLifetime", "SetDuration", "Shift", "SnapshotAggregate", "Stitch", "TopK", "Track",
+    "Union", "UserAggregate", "Window", "WindowAggregate", "explain", "user_code",
 ]  # fmt: skip

@@ -19,7 +19,8 @@ from waterclock.plan.aggregate import (
 from waterclock.plan.join import AsOf, Join
 from waterclock.plan.lifetime import Lifetime
 from waterclock.plan.nodes import Explode, Filter, Input, Node, Project, Union
-from waterclock.reference import joins, lifetimes, windows
+from waterclock.plan.user import Apply, Track
+from waterclock.reference import joins, lifetimes, user, windows
 from waterclock.reference.events import Event, Final, Streams
 from waterclock.reference.expressions import value_of
 from waterclock.time import BEGINNING, FOREVER
@@ -64,6 +65,10 @@ def final(node: Node, inputs: Streams, ctis: Mapping[str, int], seen: Mapping[st
         return windows.session(node, events, cti)
     if isinstance(node, CountAggregate):
         return windows.count(node, events, cti)
+    if isinstance(node, Track):
+        return user.track(node, events, cti)
+    if isinstance(node, Apply):
+        return user.apply(node, events, cti)
     if isinstance(node, TopK):
         return windows.top_k(node, events, cti, latest)
     assert isinstance(node, WindowAggregate)

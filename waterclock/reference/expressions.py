@@ -12,9 +12,11 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
+import polars as pl
+
 from waterclock.expr.functions import common
-from waterclock.expr.nodes import Call, Cast, Column, End, Expr, Literal, Start
-from waterclock.schema import Schema, element_type
+from waterclock.expr.nodes import Call, Cast, Column, End, Expr, Literal, Start, UserCall
+from waterclock.schema import TYPES, Schema, element_type
 from waterclock.time import FOREVER
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -31,6 +33,8 @@ def value_of(expr: Expr, row: Mapping[str, Any], schema: Schema, life: tuple[int
         return EPOCH + timedelta(microseconds=expr.value) if expr.type == "timestamp" else expr.value
     if isinstance(expr, Cast):
         return cast(value_of(expr.arg, row, schema, life), expr.to)
+    if isinstance(expr, UserCall):
+        return _user_value(expr, row, schema, life)
     assert isinstance(expr, Call)
     if expr.function == "unix_micros" and isinstance(expr.args[0], Start | End):
         return _micros(expr.args[0], life)  # also of times that no datetime can hold
@@ -50,6 +54,13 @@ def value_of(expr: Expr, row: Mapping[str, Any], schema: Schema, life: tuple[int
     if expr.function in ("add", "subtract", "multiply", "mod", "negate", "abs"):
         args = [widen(arg, result) for arg in args]
     return _fitted(widen(STRICT[expr.function](*args), result), result)
+
+
+def _user_value(expr: UserCall, row: Mapping[str, Any], schema: Schema, life: tuple[int, int] | None) -> Any:
+    """By calling it on one row."""
+    given = [(value_of(arg, row, schema, life), arg.type_in(schema)) for arg in expr.args]
+    columns = [pl.Series([value], dtype=pl.Null() if kind == "null" else TYPES[kind]) for value, kind in given]
+    return expr.function.run(columns).to_list()[0]
 
 
 def _fitted(value: Any, kind: str) -> Any:
