@@ -20,6 +20,7 @@ from waterclock.connect.parquet import parquet
 from waterclock.errors import ConfigError, DataError, RunError, StoreError, UserError, WaterclockError
 from waterclock.expr import array, coalesce, col, end, function, lit, split, start, when
 from waterclock.handle import Handle
+from waterclock.lang.dstream import DStream, dstream
 from waterclock.lang.fluent import (
     Stream,
     aggregate,
@@ -50,9 +51,10 @@ from waterclock.usercode.machine import Row
 __version__ = "0.1.0"
 
 __all__ = [
-    "App", "ConfigError", "DataError", "Handle", "Row", "RunError", "Schema", "SourceStream", "Status", "StoreError",
-    "Stream", "UserError", "WaterclockError", "aggregate", "approx_count_distinct", "array", "avg", "callback",
-    "check_aggregate", "coalesce", "col", "collect_list", "console", "count", "count_distinct", "end", "files",
-    "first", "function", "generate", "hop", "jsonl", "last", "lit", "max", "min", "operator", "parquet",
-    "percentile_cont", "percentile_disc", "split", "start", "stddev", "sum", "top_k", "tumble", "variance", "when",
+    "App", "ConfigError", "DStream", "DataError", "Handle", "Row", "RunError", "Schema", "SourceStream", "Status",
+    "StoreError", "Stream", "UserError", "WaterclockError", "aggregate", "approx_count_distinct", "array", "avg",
+    "callback", "check_aggregate", "coalesce", "col", "collect_list", "console", "count", "count_distinct", "dstream",
+    "end", "files", "first", "function", "generate", "hop", "jsonl", "last", "lit", "max", "min", "operator",
+    "parquet", "percentile_cont", "percentile_disc", "split", "start", "stddev", "sum", "top_k", "tumble", "variance",
+    "when",
 ]  # fmt: skip

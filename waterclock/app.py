@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,6 +14,7 @@ import polars as pl
 from waterclock.batch import run_batch
 from waterclock.catalog import Catalog
 from waterclock.connect.base import Chunk, Sink, Source
+from waterclock.connect.callback import callback
 from waterclock.connect.files import read_file
 from waterclock.connect.rows import to_frame
 from waterclock.errors import ConfigError, RunError, did_you_mean
@@ -198,6 +199,10 @@ class App:
         if not self.allow_unbounded:
             check_bounds(plan)
         self._outputs[name] = (cut(name, plan), sink)
+
+    def add_callback(self, name: str | None, plan: Node, function: Callable[[int, pl.DataFrame], None]) -> None:
+        """An output whose rows are given to a function, epoch by epoch."""
+        self.add_output(name, plan, callback(function))
 
     def explain(self) -> str:
         """The plans of all outputs."""

@@ -70,6 +70,7 @@ CATALOGUE: dict[str, Condition] = {
     "PLAN.STREAM_CHANGED": Condition(
         "The stream {name!r} was created with another declaration: {difference}.", "Restore the declaration, or give the stream another name."
     ),
+    "PLAN.TABLE_TOO_LARGE": Condition("The data frame for the table {name!r} has more than {most} rows.", "Filter or aggregate it first, or allow more: join(frame, most=...). What is joined is kept in the store and sent to every task."),
     "PLAN.TABLE_CHANGED": Condition("The rows of the table {name!r} differ from those in this store.", "A table is valid for ever, so what was computed with it would be wrong. Give the new one another name, or use a new store."),
     "PLAN.TIME_CIRCLE": Condition("The stream {name!r} takes its time from {origin!r}, whose time follows from {name!r}.", "Take it from a stream that does not depend on this one."),
     "PLAN.NO_SIDE_STREAM": Condition("The stream {stream!r} keeps no {name!r}.", "Declare it with {option}."),

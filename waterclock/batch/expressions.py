@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from waterclock.expr.functions import common
-from waterclock.expr.nodes import Call, Cast, Column, End, Expr, Literal, Start
+from waterclock.expr.nodes import Call, Cast, Column, End, Expr, Literal, Start, UserCall
 from waterclock.schema import INTEGERS, VE, VS, Schema, element_type
 from waterclock.time import FOREVER
 
@@ -56,6 +56,8 @@ def to_sql(expr: Expr, schema: Schema) -> str:
         return _literal(expr)
     if isinstance(expr, Cast):
         return _cast(to_sql(expr.arg, schema), expr.arg.type_in(schema), expr.to)
+    if isinstance(expr, UserCall):
+        return f"{user_name(expr.function.label)}({', '.join(to_sql(arg, schema) for arg in expr.args)})"
     assert isinstance(expr, Call)
     kind = expr.type_in(schema)
     if kind == "null":
@@ -63,6 +65,11 @@ def to_sql(expr: Expr, schema: Schema) -> str:
     types = [arg.type_in(schema) for arg in expr.args]
     args = [to_sql(arg, schema) for arg in expr.args]
     return f"({_call(expr.function, args, types, kind)})"
+
+
+def user_name(label: str) -> str:
+    """The SQL name of user code."""
+    return f"waterclock_user_{label.rpartition('@')[2]}"
 
 
 def typed(expr: Expr, schema: Schema, kind: str) -> str:

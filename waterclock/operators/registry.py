@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import polars as pl
 
-from waterclock.operators import explode, filter, lifetime, project
+from waterclock.operators import elements, explode, filter, lifetime, project
 from waterclock.operators.apply import ApplyOperator
 from waterclock.operators.asof import AsOfOperator
 from waterclock.operators.base import Operator
@@ -33,13 +33,14 @@ from waterclock.plan.aggregate import (
 from waterclock.plan.join import AsOf, Join
 from waterclock.plan.lifetime import Chop, Lifetime, SessionLifetime, Stitch
 from waterclock.plan.nodes import Explode, Filter, Input, Node, Project
-from waterclock.plan.user import Apply, Track
+from waterclock.plan.user import Apply, Elements, Track
 from waterclock.time import BEGINNING, FOREVER
 
 _STATELESS: dict[type[Node], Callable[..., pl.LazyFrame]] = {
     Filter: filter.apply,
     Project: project.apply,
     Explode: explode.apply,
+    Elements: elements.apply,
     **lifetime.APPLY,
 }
 

@@ -17,6 +17,7 @@ from waterclock.schema import Schema
 from waterclock.time import show_duration
 from waterclock.usercode import Code
 from waterclock.usercode.aggregate import AggregateCode
+from waterclock.usercode.elements import ElementCode
 from waterclock.usercode.scalar import Scalar
 from waterclock.usercode.stepper import OperatorCode
 
@@ -128,6 +129,28 @@ class Apply(Unary):
         return f"apply {self.operator.label}{keys} every {show_duration(self.operator.every)}"
 
 
+@dataclass(frozen=True, eq=False)
+class Elements(Unary):
+    """A user's function over each event alone, which keeps its lifetime."""
+
+    function: ElementCode
+
+    def __post_init__(self) -> None:
+        assert self.label
+
+    @cached_property
+    def schema(self) -> Schema:
+        return self.function.returns
+
+    @property
+    def stateless(self) -> bool:
+        return True
+
+    @property
+    def label(self) -> str:
+        return f"{self.function.mode} {self.function.label} as ({self.schema})"
+
+
 def keyed_schema(source: Schema, keys: tuple[str, ...], columns: Schema) -> Schema:
     """Key columns, then what user code gives."""
     found = {key: source.type_of(key) for key in keys}
@@ -138,17 +161,29 @@ def keyed_schema(source: Schema, keys: tuple[str, ...], columns: Schema) -> Sche
     return Schema.of(found)
 
 
-def user_code(*roots: Node) -> list[Scalar | AggregateCode | OperatorCode | Track]:
+UserCode = Scalar | AggregateCode | Track | Apply | Elements
+
+
+def user_code(*roots: Node) -> list[UserCode]:
     """The user code of plans, each piece once."""
-    found: dict[str, Scalar | AggregateCode | OperatorCode | Track] = {}
+    found: dict[str, UserCode] = {}
     for root in roots:
         for one in _walk(root):
-            found.setdefault(one.label, one)
+            found.setdefault(one.identity if isinstance(one, Node) else one.label, one)
     return list(found.values())
 
 
-def _walk(value: Any) -> Iterator[Scalar | AggregateCode | OperatorCode | Track]:
-    if isinstance(value, Scalar | AggregateCode | OperatorCode | Track):
+def codes_of(found: UserCode) -> tuple[Code, ...]:
+    """The functions and classes in it."""
+    if isinstance(found, Track):
+        return found.initialize, found.update
+    if isinstance(found, Apply):
+        return (found.operator.code,)
+    return (found.function.code if isinstance(found, Elements) else found.code,)
+
+
+def _walk(value: Any) -> Iterator[UserCode]:
+    if isinstance(value, UserCode):
         yield value
     if isinstance(value, tuple):
         for one in value:

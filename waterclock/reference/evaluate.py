@@ -19,7 +19,7 @@ from waterclock.plan.aggregate import (
 from waterclock.plan.join import AsOf, Join
 from waterclock.plan.lifetime import Lifetime
 from waterclock.plan.nodes import Explode, Filter, Input, Node, Project, Union
-from waterclock.plan.user import Apply, Track
+from waterclock.plan.user import Apply, Elements, Track
 from waterclock.reference import joins, lifetimes, user, windows
 from waterclock.reference.events import Event, Final, Streams
 from waterclock.reference.expressions import value_of
@@ -55,6 +55,8 @@ def final(node: Node, inputs: Streams, ctis: Mapping[str, int], seen: Mapping[st
         return [(event[0], event[1], _projected(node, event)) for event in events], cti
     if isinstance(node, Explode):
         return [new for event in events for new in _exploded(node, event)], cti
+    if isinstance(node, Elements):
+        return user.elements(node, events), cti
     if isinstance(node, Lifetime):
         return lifetimes.changed(node, events, cti, latest)
     if isinstance(node, SnapshotAggregate):

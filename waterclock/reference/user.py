@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from waterclock.plan.user import Apply, Track
+from waterclock.plan.user import Apply, Elements, Track
 from waterclock.reference.events import Event, Final, floor, grouped
 from waterclock.reference.expressions import order
 from waterclock.schema import VE, VS
@@ -70,3 +70,12 @@ def apply(node: Apply, events: list[Event], cti: int) -> Final:
             for row in found.iter_rows(named=True):
                 results.append((row.pop(VS), row.pop(VE), {**key, **row}))
     return results, cti if cti in (BEGINNING, FOREVER) else floor(cti, every, offset)
+
+
+def elements(node: Elements, events: list[Event]) -> list[Event]:
+    names = node.schema.names
+    return [
+        (vs, ve, dict(zip(names, result, strict=True)))
+        for vs, ve, payload in events
+        for result in node.function.run(Row(payload, vs, ve))
+    ]

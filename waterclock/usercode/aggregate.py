@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from waterclock.errors import WaterclockError
+from waterclock.errors import UserError, WaterclockError
 from waterclock.schema import TYPES
 from waterclock.usercode.code import Code
 from waterclock.usercode.failure import bad_result, failed
@@ -33,22 +33,22 @@ class AggregateCode:
         return self.code.label(self.returns, self.parts, self.additive, self.arguments)
 
     def made(self) -> Any:
-        return self._called(lambda: self.code.function(*self.arguments), "its constructor")
+        return self.called(lambda: self.code.function(*self.arguments), "its constructor")
 
     def accumulate(self, value: pl.Expr, start: pl.Expr) -> tuple[pl.Expr, ...]:
-        return self._parts(self._called(lambda: self.made().accumulate(value, start), "accumulate"), "accumulate")
+        return self._parts(self.called(lambda: self.made().accumulate(value, start), "accumulate"), "accumulate")
 
     def merge(self, *parts: pl.Expr) -> tuple[pl.Expr, ...]:
-        return self._parts(self._called(lambda: self.made().merge(*parts), "merge"), "merge")
+        return self._parts(self.called(lambda: self.made().merge(*parts), "merge"), "merge")
 
     def result(self, *parts: pl.Expr) -> pl.Expr:
-        found = self._called(lambda: self.made().result(*parts), "result")
+        found = self.called(lambda: self.made().result(*parts), "result")
         if not isinstance(found, pl.Expr):
             raise bad_result(self.code, repr(found), "result", "Give a Polars expression over the parts.")
         return found
 
     def initial(self) -> tuple[object, ...]:
-        return tuple(self._called(lambda: self.made().initial(), "initial"))
+        return tuple(self.called(lambda: self.made().initial(), "initial"))
 
     def check(self, kind: str) -> None:
         """Runs it over no rows: what does not fit together is seen where the query is written."""
@@ -61,10 +61,15 @@ class AggregateCode:
             fix = f"Give a value for each of the parts: {', '.join(names)}."
             raise bad_result(self.code, repr(initial), "initial", fix)
         first = self._named(self.accumulate(pl.col("_v"), pl.col("_s")))
-        parts = self._called(lambda: rows.select(first), "accumulate")
-        self._called(lambda: parts.select(self._named(self.merge(*map(pl.col, names)))), "merge")
-        self._called(lambda: parts.select(self.result(*map(pl.col, names)).cast(TYPES[self.returns])), "result")
+        parts = self.called(lambda: rows.select(first), "accumulate")
+        self.called(lambda: parts.select(self._named(self.merge(*map(pl.col, names)))), "merge")
+        self.called(lambda: parts.select(self.result(*map(pl.col, names)).cast(TYPES[self.returns])), "result")
         self._checked.add(kind)
+
+    @cached_property
+    def problems(self) -> list[UserError]:
+        """Errors met inside Polars, which does not bring them back as they were."""
+        return []
 
     @cached_property
     def _checked(self) -> set[str]:
@@ -81,10 +86,17 @@ class AggregateCode:
             raise bad_result(self.code, repr(found), method, fix)
         return tuple(expr.cast(TYPES[kind]) for expr, (_, kind) in zip(found, self.parts, strict=True))
 
-    def _called(self, call: Callable[[], Any], what: str) -> Any:
+    def called(self, call: Callable[[], Any], what: str) -> Any:
+        """What a piece of the algebra gives; its errors become the user's."""
         try:
             return call()
         except WaterclockError:
             raise
         except Exception as error:
-            raise failed(self.code, error, what, f"wc.check_aggregate({self.code.name}, values=[...])") from error
+            raise self.problem(error, what) from error
+
+    def problem(self, error: Exception, what: str) -> UserError:
+        """An error of Polars as the user's."""
+        if self.problems:
+            return self.problems.pop()
+        return failed(self.code, error, what, f"wc.check_aggregate({self.code.name}, values=[...])")

@@ -54,7 +54,10 @@ class OperatorCode:
     @cached_property
     def _function(self) -> Any:
         function: Any = self.code.function
-        return function(*self.arguments).step if inspect.isclass(function) else function
+        if not inspect.isclass(function):
+            return function
+        made: Any = function(*self.arguments)
+        return made.step
 
     def _once(self, start: int, events: pl.DataFrame, state: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
         given = (events,) if self.state is None else (events, state)

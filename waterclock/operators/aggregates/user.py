@@ -9,7 +9,6 @@ import polars as pl
 from waterclock.errors import UserError, WaterclockError
 from waterclock.operators.aggregates.base import Algebra, Parts
 from waterclock.usercode.aggregate import AggregateCode
-from waterclock.usercode.failure import failed
 
 
 class UserAlgebra(Algebra):
@@ -35,6 +34,5 @@ def user_error(algebras: Sequence[Algebra], error: Exception) -> UserError | Non
     """What went wrong while aggregates were computed, told as the user's error if it can be one."""
     for algebra in algebras:
         if isinstance(algebra, UserAlgebra) and not isinstance(error, WaterclockError):
-            code = algebra.declared.code
-            return failed(code, error, "a batch of values", f"wc.check_aggregate({code.name}, values=[...])")
+            return algebra.declared.problem(error, "a batch of values")
     return None

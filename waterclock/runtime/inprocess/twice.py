@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from waterclock.errors import UserError
-from waterclock.plan.user import Track, user_code
+from waterclock.plan.user import codes_of, user_code
 from waterclock.runtime.inprocess import InProcessRunner
 from waterclock.runtime.task import Program, Report, Saved, Step, execute
 from waterclock.storage.blobs import decode, read
@@ -42,10 +42,7 @@ def _frame(program: Program, saved: Saved) -> pl.DataFrame:
 
 
 def _difference(program: Program, step: Step, one: pl.DataFrame, other: pl.DataFrame) -> UserError:
-    names = [
-        f"{code.initialize.name}, {code.update.name}" if isinstance(code, Track) else code.code.name
-        for code in user_code(program.plan.root)
-    ]
+    names = [code.name for found in user_code(program.plan.root) for code in codes_of(found)]
     left, right = one.rows(named=True), other.rows(named=True)
     at = next((n for n, (a, b) in enumerate(zip(left, right, strict=False)) if repr(a) != repr(b)), None)
     at = min(len(left), len(right)) if at is None else at

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import re
 import threading
 import uuid
@@ -16,6 +15,7 @@ from pyspark import RDD
 from waterclock.errors import RunError
 from waterclock.runtime.spark import session, worker
 from waterclock.runtime.spark.onetask import OneTask
+from waterclock.runtime.spark.ship import shipped
 from waterclock.runtime.task import Program, Report, Step
 
 
@@ -98,7 +98,7 @@ class SparkRunner:
         with self._lock:
             known = self._programs.get(id(program))
             if known is None:
-                known = (program, uuid.uuid4().hex, pickle.dumps(program))
+                known = (program, uuid.uuid4().hex, shipped(program))
                 self._programs[id(program)] = known
             return known[1], known[2]
 
