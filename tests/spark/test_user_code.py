@@ -35,6 +35,11 @@ def times(x: pl.Series) -> pl.Series:
 
 tripled = wc.function(returns="int")(times)
 
+
+def odd(pair: wc.Row) -> bool:
+    return bool(pair.x % 2)
+
+
 QUERIES: dict[str, Callable[[wc.Stream], wc.Stream]] = {
     "functions": lambda s: s.select(a=half("x"), b=shout("k", 2), c=plus("t", "e"), d=tripled("x"), e=letters("k")),
     "filter": lambda s: s.filter(wc.col("x") != 0).filter(half("x") > 0),
@@ -44,6 +49,8 @@ QUERIES: dict[str, Callable[[wc.Stream], wc.Stream]] = {
     "track all": lambda s: s.group_by().track(begin, go_on, None, STATE, "point"),
     "seen": lambda s: s.group_by("k").apply(seen_before),
     "shorter": lambda s: s.apply(Shorter(3)),
+    "elements": lambda s: wc.dstream(s, 10).map(lambda e: (e.k, e.x), {"k": str, "x": int}).filter(odd).stream,
+    "reduction": lambda s: wc.dstream(s, 10).map(k="k", t="t").reduce_by_window(30, lambda a, b: max(a, b)).stream,
     "last two": lambda s: s.group_by("x").apply(last_two).filter(half("last") > 0.5),
 }
 

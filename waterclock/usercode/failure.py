@@ -25,7 +25,7 @@ def failed(code: Code, error: BaseException, row: str, again: str) -> UserError:
 
 
 def bad_result(code: Code, found: object, row: str, fix: str) -> UserError:
-    return UserError("USER.BAD_RESULT", found=found, row=row, fix=fix, **_whole(code))
+    return UserError("USER.BAD_RESULT", found=str(found), row=row, fix=fix, **_whole(code))
 
 
 def not_deterministic(code: Code, first: object, second: object, row: str) -> UserError:

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
-from pyspark.sql.functions import ArrowUDFType, arrow_udf
+from pyspark.sql.pandas.functions import ArrowUDFType, arrow_udf
 
 from waterclock.batch.user import function_of, name_of, type_of
 from waterclock.plan.nodes import Node

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from waterclock.errors import ConfigError
 from waterclock.lang.fluent import Stream
-from waterclock.schema import Schema, type_name
+from waterclock.schema import type_name
 
 MOST = 100_000
 """Rows of a data frame that are collected unless more are allowed."""
@@ -25,7 +25,7 @@ def collected(app: Any, frame: Any, name: str, most: int) -> Stream:
     if table.num_rows > most:
         raise ConfigError("PLAN.TABLE_TOO_LARGE", name=name, most=most)
     columns = {field.name: _type(field.type) for field in table.schema}
-    made: Stream = app.table(name, Schema.of(columns) and columns, table)
+    made: Stream = app.table(name, columns, table)
     return made
 
 

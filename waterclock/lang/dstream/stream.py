@@ -131,15 +131,13 @@ class DStream:
             right = other._datasets()
         else:
             right = collected(self.stream._app, other, name, most) if is_data_frame(other) else other
-        keys = (
-            {"on": self.key}
-            if right.schema.names[0] == self.key
-            else {"left_on": self.key, "right_on": right.schema.names[0]}
-        )
-        return self._with(self._datasets().join(right, how=how, **keys))
+        theirs = right.schema.names[0]
+        if theirs == self.key:
+            return self._with(self._datasets().join(right, on=self.key, how=how))
+        return self._with(self._datasets().join(right, left_on=self.key, right_on=theirs, how=how))
 
     def cogroup(self, other: DStream) -> DStream:
-        """For each key the values on both sides, as arrays; empty where there are none."""
+        """For each key the values on both sides, as arrays; null where there are none."""
         self._check(other)
         mine, theirs = self.group_by_key(), other.group_by_key()
         both = mine.stream.join(theirs.stream, on=self.key, how="full")

@@ -10,28 +10,25 @@ from waterclock.errors import UserError
 from waterclock.plan.user import codes_of, user_code
 from waterclock.runtime.inprocess import InProcessRunner
 from waterclock.runtime.task import Program, Report, Saved, Step, execute
+from waterclock.state.table import ID
 from waterclock.storage.blobs import decode, read
 
 
 class TwiceRunner(InProcessRunner):
     def run(self, program: Program, step: Step) -> list[Report]:
         once, again = execute(program, step), execute(program, step)
-        for one, other in zip(_frames(program, once), _frames(program, again), strict=True):
-            if not one.equals(other, null_equal=True):
-                raise _difference(program, step, one, other)
+        left, right = (_rows(program, reports) for reports in (once, again))
+        if left != right:
+            raise _difference(program, step, left, right)
         return once
 
 
-def _frames(program: Program, reports: list[Report]) -> list[pl.DataFrame]:
-    """Output and state, each as one frame per place."""
-    found: dict[tuple[object, ...], list[pl.DataFrame]] = {("output", 0): [], ("state", 0): []}
-    for report in reports:
-        for leg, saved, _ in report.outputs:
-            found.setdefault(("output", leg), []).append(_frame(program, saved))
-        for node, table, level, saved in report.runs:
-            found.setdefault(("state", node, table, level), []).append(_frame(program, saved))
-    ordered = sorted(found.items(), key=lambda item: str(item[0]))
-    return [pl.concat(frames, how="diagonal") if frames else pl.DataFrame() for _, frames in ordered]
+def _rows(program: Program, reports: list[Report]) -> list[str]:
+    """All rows of output and state, in an order of their own."""
+    saved = [("output", found) for report in reports for _, found, _ in report.outputs]
+    saved += [(f"state {table}", found) for report in reports for _, table, _, found in report.runs]
+    frames = [(where, _frame(program, found).drop(ID, strict=False)) for where, found in saved]
+    return sorted(f"{where} {row!r}" for where, frame in frames for row in frame.iter_rows(named=True))
 
 
 def _frame(program: Program, saved: Saved) -> pl.DataFrame:
@@ -41,12 +38,11 @@ def _frame(program: Program, saved: Saved) -> pl.DataFrame:
     return read(Path(program.root), saved.blob)
 
 
-def _difference(program: Program, step: Step, one: pl.DataFrame, other: pl.DataFrame) -> UserError:
+def _difference(program: Program, step: Step, left: list[str], right: list[str]) -> UserError:
     names = [code.name for found in user_code(program.plan.root) for code in codes_of(found)]
-    left, right = one.rows(named=True), other.rows(named=True)
-    at = next((n for n, (a, b) in enumerate(zip(left, right, strict=False)) if repr(a) != repr(b)), None)
-    at = min(len(left), len(right)) if at is None else at
-    first, second = (repr(rows[at]) if at < len(rows) else "no row" for rows in (left, right))
+    first, second = (
+        next(iter(sorted(set(one) - set(other))), "no such row") for one, other in ((left, right), (right, left))
+    )
     return UserError(
         "USER.STEP_DIFFERS", epoch=step.epoch, vertex=program.plan.name, names=", ".join(names) or "none",
         first=first, second=second,

@@ -7,13 +7,16 @@ import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import ModuleType
+from typing import Any
 
-from pyspark import cloudpickle
+import pyspark
 
 from waterclock.plan.nodes import Node
 from waterclock.plan.user import codes_of, user_code
 from waterclock.runtime.task import Program
 from waterclock.usercode.identity import is_installed
+
+cloudpickle: Any = pyspark.cloudpickle  # PySpark does not say its types
 
 
 def shipped(program: Program) -> bytes:
