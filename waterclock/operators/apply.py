@@ -7,14 +7,16 @@ state dropped           ``timeout`` behind the last step of its key, rounded up 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
 import polars as pl
 
+from waterclock.operators.base import together
 from waterclock.operators.keyed import Changes, Group, KeyedOperator, due
 from waterclock.plan.user import Apply
-from waterclock.schema import VE, VS
+from waterclock.schema import HASH, VE, VS
 from waterclock.time import FOREVER
 
 _PLACE = "_place"
@@ -36,8 +38,22 @@ class ApplyOperator(KeyedOperator):
     def output_cti(self, new: int, least: int | None) -> int:
         return self._steps.output_cti(new)
 
-    def advance(self, group: Group, new: int, changes: Changes) -> None:
+    def advance(self, groups: Iterator[Group], new: int) -> Changes:
+        found: list[pl.DataFrame] = []
+        kept: list[pl.DataFrame] = []
+        for group in groups:
+            state = self._advance(group, new, found)
+            if state is not None:
+                kept.append(state)
+        return Changes(pl.concat(found) if found else None, together(*kept))
+
+    def _advance(self, group: Group, new: int, found: list[pl.DataFrame]) -> pl.DataFrame | None:
+        """The rows of a key's state if it has some; results are added to ``found``."""
         operator = self._operator
+        key = [
+            pl.lit(value, self.schema.polars()[name]).alias(name)
+            for name, value in zip(self.keys, group.key, strict=True)
+        ]
         state, until, since = operator.no_state(), FOREVER, 0
         if group.state is not None:
             since, until = int(group.state[VS][0]), int(group.state[VE][0])
@@ -52,8 +68,9 @@ class ApplyOperator(KeyedOperator):
             output, state = operator.run(since, group.events.slice(at, behind - at), state)
             until = due(since + operator.every, operator.keeps)
             if output.height:
-                changes.output.append(self.placed(group, output).select(VS, VE, *self.schema.names))
-        if state.height and until > new:
-            life = pl.lit(since, pl.Int64()).alias(VS), pl.lit(until, pl.Int64()).alias(VE)
-            kept = state.rename(lambda name: _KEPT + name).with_row_index(_PLACE).with_columns(*life)
-            changes.states.append(self.placed(group, kept))
+                found.append(output.with_columns(key).select(VS, VE, *self.schema.names))
+        if not state.height or until <= new:
+            return None
+        life = pl.lit(since, pl.Int64()).alias(VS), pl.lit(until, pl.Int64()).alias(VE)
+        named = state.rename(lambda name: _KEPT + name).with_row_index(_PLACE)
+        return named.with_columns(pl.lit(group.hash, pl.UInt64()).alias(HASH), *life, *key)

@@ -10,8 +10,10 @@ gives the user's code the same calls. The state of a key is rows of a table, due
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -32,18 +34,19 @@ END = "_end"
 class Group:
     """One key with something to do."""
 
-    key: pl.DataFrame
-    """One row: its hash and columns."""
+    hash: int
+    key: tuple[Any, ...]
     events: pl.DataFrame
     """In order of start, end and payload, with lifetimes ``_vs`` and ``_ve``."""
     state: pl.DataFrame | None
     """Its rows of the table ``states``."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Changes:
-    output: list[pl.DataFrame] = field(default_factory=list)
-    states: list[pl.DataFrame] = field(default_factory=list)
+    output: pl.DataFrame | None
+    states: pl.DataFrame | None
+    """Of all keys that had something to do: what they had is removed."""
 
 
 class KeyedOperator(Operator):
@@ -59,8 +62,8 @@ class KeyedOperator(Operator):
         """When an event can be given: all that is in its unit is known then."""
 
     @abstractmethod
-    def advance(self, group: Group, new: int, changes: Changes) -> None:
-        """Gives one key's events to the user's code. States are added whole: those there were are removed."""
+    def advance(self, groups: Iterator[Group], new: int) -> Changes:
+        """Gives the events of each key to the user's code."""
 
     @abstractmethod
     def output_cti(self, new: int, least: int | None) -> int:
@@ -78,17 +81,15 @@ class KeyedOperator(Operator):
         before = waiting.of(touched)
         events = together(None if before is None else before.filter(pl.col(VE) <= new), ready)
         kept = states.of(touched)
-        changes = Changes()
-        for group in self._groups(events, kept):
-            self.advance(group, new, changes)
+        changes = self.advance(self._groups(events, kept), new)
         later = None if came is None else came.filter(pl.col(VE) > new)
         added = {}
         if later is not None and later.height:
             added[WAITING] = later
-        fresh = together(*changes.states)
+        fresh = changes.states
         if fresh is not None:
             added[STATES] = fresh
-        output = pl.concat(changes.output) if changes.output else self.nothing
+        output = self.nothing if changes.output is None else changes.output
         starts = [states.least(kept), None if fresh is None else fresh[VS].min()]
         least = min((start for start in starts if isinstance(start, int)), default=None)
         return Stepped(
@@ -103,20 +104,17 @@ class KeyedOperator(Operator):
         ids = identify(every, self.keys)
         first = np.full(int(ids.max()) + 1, -1)
         first[ids[::-1]] = np.arange(ids.size)[::-1]
-        of_events = _split(ordered(events, ids[: events.height], self._input)) if events is not None else {}
-        of_states = {}
+        of_events, of_states = {}, {}
+        if events is not None:
+            sorted_events = ordered(events, ids[: events.height], self._input)
+            taken = sorted_events.select(VS, pl.col(END).alias(VE), *self._input.names)
+            of_events = _split(taken, sorted_events["_g"])
         if states is not None:
-            of_states = _split(states.with_columns(pl.Series("_g", ids[-states.height :])).sort("_g", ID))
+            numbered = states.with_columns(pl.Series("_g", ids[-states.height :])).sort("_g", ID)
+            of_states = _split(numbered, numbered["_g"])
         nothing = self._input.empty()
-        for number, at in enumerate(first):
-            mine = of_events.get(number)
-            taken = nothing if mine is None else mine.select(VS, pl.col(END).alias(VE), *self._input.names)
-            yield Group(every.slice(int(at), 1), taken, of_states.get(number))
-
-    def placed(self, group: Group, rows: pl.DataFrame) -> pl.DataFrame:
-        """Rows of one key with its hash and columns."""
-        key = group.key.select(pl.col(name).repeat_by(rows.height).explode() for name in (HASH, *self.keys))
-        return pl.concat([key, rows], how="horizontal") if rows.height else rows
+        for number, (hash, *key) in enumerate(every[first].iter_rows()):
+            yield Group(hash, tuple(key), of_events.get(number, nothing), of_states.get(number))
 
 
 def ordered(rows: pl.DataFrame, ids: np.ndarray, schema: Schema) -> pl.DataFrame:
@@ -126,12 +124,11 @@ def ordered(rows: pl.DataFrame, ids: np.ndarray, schema: Schema) -> pl.DataFrame
     return rows.with_columns(pl.Series("_g", ids)).sort("_g", VS, END, *payload, *zeros)
 
 
-def _split(rows: pl.DataFrame) -> dict[int, pl.DataFrame]:
+def _split(rows: pl.DataFrame, groups: pl.Series) -> dict[int, pl.DataFrame]:
     """The rows of each group of a frame that is sorted by group."""
-    groups = rows["_g"].to_numpy()
-    at = np.flatnonzero(np.diff(groups, prepend=-1))
-    ends: Sequence[int] = [*at[1:].tolist(), rows.height]
-    return {int(groups[a]): rows.slice(int(a), int(b) - int(a)) for a, b in zip(at, ends, strict=True)}
+    numbers = groups.to_numpy()
+    borders = [*np.flatnonzero(np.diff(numbers, prepend=-1)).tolist(), rows.height]
+    return {int(numbers[a]): rows.slice(a, b - a) for a, b in pairwise(borders)}
 
 
 def due(since: int, after: int | None) -> int:

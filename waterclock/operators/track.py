@@ -7,6 +7,7 @@ state dropped           with the user's None, and ``timeout`` behind the last st
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import groupby
 from typing import Any
 
@@ -14,7 +15,7 @@ import polars as pl
 
 from waterclock.operators.keyed import Changes, Group, KeyedOperator, due
 from waterclock.plan.user import Track
-from waterclock.schema import VE, VS
+from waterclock.schema import HASH, VS
 from waterclock.time import FOREVER
 from waterclock.usercode.machine import Machine, Row, Values
 
@@ -34,35 +35,41 @@ class TrackOperator(KeyedOperator):
     def output_cti(self, new: int, least: int | None) -> int:
         return min(new, least) if self._holds and least is not None else new
 
-    def advance(self, group: Group, new: int, changes: Changes) -> None:
-        key = group.key.row(0)[1:]
+    def advance(self, groups: Iterator[Group], new: int) -> Changes:
+        found: list[tuple[Any, ...]] = []
+        kept: list[tuple[Any, ...]] = []
+        for group in groups:
+            since, state = self._advance(group, new, found)
+            if state is not None and new < FOREVER:
+                kept.append((group.hash, since, due(since, self._timeout), *group.key, *state))
+        columns = self.schema.frame_schema()
+        return Changes(
+            pl.DataFrame(found, schema=columns, orient="row") if found else None,
+            pl.DataFrame(kept, schema={HASH: pl.UInt64(), **columns}, orient="row") if kept else None,
+        )
+
+    def _advance(self, group: Group, new: int, found: list[tuple[Any, ...]]) -> tuple[int, Values | None]:
+        """The state of a key and since when it is; what became final is added to ``found``."""
+        key = group.key
         state: Values | None = None
         since = 0
         if group.state is not None:
             since = int(group.state[VS][0])
             state = group.state.select(self._state.names).row(0)
-        found: list[tuple[Any, ...]] = []
-        rows = group.events.iter_rows()
-        for start, together in groupby(rows, key=lambda row: row[0]):
+        for start, together in groupby(group.events.iter_rows(), key=lambda row: row[0]):
             if state is not None:
                 end = due(since, self._timeout)
                 if self._holds:
-                    found.append((since, min(end, start), *state))
+                    found.append((since, min(end, start), *key, *state))
                 state = None if start >= end else state
             for vs, ve, *values in together:
                 event = Row(dict(zip(self._columns, values, strict=True)), vs, ve)
                 state = self._machine.after(key, state, event)
             since = start
             if state is not None and not self._holds:
-                found.append((start, start + 1, *state))
+                found.append((start, start + 1, *key, *state))
         if state is not None and (end := due(since, self._timeout)) <= new:
             if self._holds:
-                found.append((since, end, *state))
+                found.append((since, end, *key, *state))
             state = None
-        if found:
-            changes.output.append(self.placed(group, self._frame(found)).select(VS, VE, *self.schema.names))
-        if state is not None and new < FOREVER:
-            changes.states.append(self.placed(group, self._frame([(since, due(since, self._timeout), *state)])))
-
-    def _frame(self, rows: list[tuple[Any, ...]]) -> pl.DataFrame:
-        return pl.DataFrame(rows, schema=self._state.frame_schema(), orient="row")
+        return since, state
