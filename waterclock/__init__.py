@@ -18,11 +18,13 @@ from waterclock.connect.files import files
 from waterclock.connect.generator import generate
 from waterclock.connect.jsonl import jsonl
 from waterclock.connect.parquet import parquet
-from waterclock.errors import ConfigError, DataError, RunError, SqlError, StoreError, WaterclockError
-from waterclock.expr import array, coalesce, col, end, lit, split, start, when
+from waterclock.errors import ConfigError, DataError, RunError, SqlError, StoreError, UserError, WaterclockError
+from waterclock.expr import array, coalesce, col, end, function, lit, split, start, when
 from waterclock.handle import Handle
+from waterclock.lang.dstream import DStream, dstream
 from waterclock.lang.fluent import (
     Stream,
+    aggregate,
     approx_count_distinct,
     avg,
     collect_list,
@@ -33,6 +35,7 @@ from waterclock.lang.fluent import (
     last,
     max,
     min,
+    operator,
     percentile_cont,
     percentile_disc,
     stddev,
@@ -41,15 +44,18 @@ from waterclock.lang.fluent import (
     tumble,
     variance,
 )
+from waterclock.operators.aggregates.laws import check_aggregate
 from waterclock.runtime.status import Status
 from waterclock.schema import Schema
+from waterclock.usercode.machine import Row
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "App", "ConfigError", "DataError", "Handle", "RunError", "Schema", "SourceStream", "SqlError", "Status",
-    "StoreError", "Stream", "WaterclockError", "approx_count_distinct", "array", "avg", "callback", "coalesce", "col",
-    "collect_list", "console", "count", "count_distinct", "end", "files", "first", "functions", "generate", "hop",
-    "jsonl", "last", "lit", "max", "min", "parquet", "percentile_cont", "percentile_disc", "split", "sql", "start",
-    "stddev", "sum", "top_k", "tumble", "variance", "when",
+    "App", "ConfigError", "DStream", "DataError", "Handle", "Row", "RunError", "Schema", "SourceStream", "SqlError",
+    "Status", "StoreError", "Stream", "UserError", "WaterclockError", "aggregate", "approx_count_distinct", "array",
+    "avg", "callback", "check_aggregate", "coalesce", "col", "collect_list", "console", "count", "count_distinct",
+    "dstream", "end", "files", "first", "function", "functions", "generate", "hop", "jsonl", "last", "lit", "max",
+    "min", "operator", "parquet", "percentile_cont", "percentile_disc", "split", "sql", "start", "stddev", "sum",
+    "top_k", "tumble", "variance", "when",
 ]  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,6 +14,7 @@ import polars as pl
 from waterclock.batch import run_batch
 from waterclock.catalog import Catalog
 from waterclock.connect.base import Chunk, Sink, Source
+from waterclock.connect.callback import callback
 from waterclock.connect.files import read_file
 from waterclock.connect.rows import to_frame
 from waterclock.errors import ConfigError, RunError, did_you_mean
@@ -30,6 +31,7 @@ from waterclock.runtime.engine import Engine, Parts
 from waterclock.runtime.idle import IdleClock
 from waterclock.runtime.imports import TimeImport
 from waterclock.runtime.inprocess import InProcessRunner
+from waterclock.runtime.inprocess.twice import TwiceRunner
 from waterclock.runtime.keeper import Keeper
 from waterclock.runtime.log import StreamLog, create_source
 from waterclock.runtime.pump import Pump
@@ -42,6 +44,7 @@ from waterclock.schema import Schema
 from waterclock.streams import Declaration
 from waterclock.streams.declaration import BAD_ROWS
 from waterclock.time import FOREVER, Duration, Instant, instant, micros
+from waterclock.usercode import checking
 
 MODES = ("live", "drain", "offline", "batch")
 _SIDE_OPTIONS = {"late": "late='divert'", "bad": "on_bad='divert'", "quarantine": "ahead='quarantine'"}
@@ -247,6 +250,10 @@ class App:
             check_bounds(plan)
         self._outputs[name] = (cut(name, plan), sink)
 
+    def add_callback(self, name: str | None, plan: Node, function: Callable[[int, pl.DataFrame], None]) -> None:
+        """An output whose rows are given to a function, epoch by epoch."""
+        self.add_output(name, plan, callback(function))
+
     def explain(self) -> str:
         """The plans of all outputs."""
         return "\n\n".join(f"{name} =\n{explain(plan.root)}" for name, (plan, _) in self._outputs.items())
@@ -258,27 +265,33 @@ class App:
 
     # -- running -------------------------------------------------------------------------------------------
 
-    def run(self, mode: str = "live") -> Handle:
+    def run(self, mode: str = "live", *, check_determinism: bool = False) -> Handle:
         """Starts the app.
 
         ``live`` runs on Spark until stopped; ``drain`` runs on Spark until the input is used up; ``offline`` does
         the same in this process, one thing after another and without Java, and returns when it is done. ``batch``
         takes in what the sources have and computes all outputs at once over the history, with Spark SQL: ``frame`` of
         what it returns gives them, sinks get them as one epoch, and no output is written to the store.
+
+        ``check_determinism`` (offline only) calls user code and runs every epoch twice, and fails where they differ.
         """
         if mode not in MODES:
             raise ConfigError("RUN.BAD_MODE", mode=mode, choices=", ".join(MODES))
+        if check_determinism and mode != "offline":
+            fix = "It is checked in mode='offline'."
+            raise ConfigError("CONFIG.BAD_OPTION", option="check_determinism", value=check_determinism, fix=fix)
         if not self._outputs:
             raise ConfigError("PLAN.NO_OUTPUT", app=self.name)
         if self._engine is not None and self._engine.state in ("running", "draining"):
             raise RunError("RUN.ALREADY", app=self.name)
         if mode == "batch":
             return self._batch()
-        engine = self._start(mode)
+        engine = self._start(mode, check_determinism)
         self._engine = engine
         handle = Handle(self.name, engine)
         if mode == "offline":
-            engine.run_here()
+            with checking.checked(check_determinism):
+                engine.run_here()
         else:
             engine.start()
         return handle
@@ -326,7 +339,7 @@ class App:
                 pump.close()
             store.close()
 
-    def _start(self, mode: str) -> Engine:
+    def _start(self, mode: str, twice: bool = False) -> Engine:
         """The way of a program from its plan to a running job: this is the architecture."""
         catalog = Catalog.open(self.store, create=True)  # the only mutable thing
         runner: Runner | None = None
@@ -339,7 +352,7 @@ class App:
                 check_tail(store, name)  # what a power cut took is computed again from the last durable snapshot
             for name, (_, rows) in self._tables.items():
                 StreamLog(store, name, lease).fill(rows)  # once; later they must be the same
-            runner = self._runner(mode)  # where steps run: here, or on Spark
+            runner = TwiceRunner() if twice else self._runner(mode)  # where steps run: here, or on Spark
             vertices = [self._vertex(store, plan, runner) for plan, _ in self._outputs.values()]
             pumps = [
                 Pump(store, name, source, self._consumers(name), 4 * self.epoch_rows)

@@ -4,6 +4,7 @@ WaterclockError
 ├── ConfigError    the program or a setting is wrong; found before anything runs
 │   └── SqlError   ... and where in a program in SQL
 ├── DataError      an input row or file breaks its declaration
+├── UserError      the program's own functions failed, or gave what they must not
 ├── StoreError     the store cannot be opened, read or written
 └── RunError       something failed while running
 """
@@ -71,9 +72,29 @@ CATALOGUE: dict[str, Condition] = {
     "PLAN.STREAM_CHANGED": Condition(
         "The stream {name!r} was created with another declaration: {difference}.", "Restore the declaration, or give the stream another name."
     ),
+    "PLAN.TABLE_TOO_LARGE": Condition("The data frame for the table {name!r} has more than {most} rows.", "Filter or aggregate it first, or allow more: join(frame, most=...). What is joined is kept in the store and sent to every task."),
     "PLAN.TABLE_CHANGED": Condition("The rows of the table {name!r} differ from those in this store.", "A table is valid for ever, so what was computed with it would be wrong. Give the new one another name, or use a new store."),
     "PLAN.TIME_CIRCLE": Condition("The stream {name!r} takes its time from {origin!r}, whose time follows from {name!r}.", "Take it from a stream that does not depend on this one."),
     "PLAN.NO_SIDE_STREAM": Condition("The stream {stream!r} keeps no {name!r}.", "Declare it with {option}."),
+    # user code
+    "USER.NOT_CODE": Condition("{what} cannot be {found}.", "{fix}"),
+    "USER.NO_SOURCE": Condition("The source of {name} cannot be read.", "The source is part of the plan: write it in a file or in a notebook."),
+    "USER.NOT_PLAIN": Condition(
+        "{name} uses {what}, a {type}, whose content the plan cannot know.",
+        "Refer to plain data (numbers, text, lists, dicts, frames), functions, classes and modules; make other objects inside the function.",
+    ),
+    "USER.BAD_ARGUMENTS": Condition("{name} cannot be called like this: {reason}.", "{fix}"),
+    "USER.FAILED": Condition("{name} raised {error}{where}\n  {place}\n    {line}\n  for {row}", "Do it again here, without Spark: {again}"),
+    "USER.BAD_RESULT": Condition("{name} gave {found}{where}\n  {place}\n    {line}\n  for {row}", "{fix}"),
+    "USER.NOT_DETERMINISTIC": Condition(
+        "{name} gave {first}, and then {second}{where}\n  {place}\n    {line}\n  for {row}",
+        "It must follow from its arguments alone, whatever else is in the batch: no random numbers, no clock, nothing remembered.",
+    ),
+    "USER.STEP_DIFFERS": Condition(
+        "Epoch {epoch} of {vertex!r} gave other rows when it was run twice; its user code: {names}.\n  {first}\n  {second}",
+        "User code must follow from its arguments alone: no random numbers, no clock, nothing remembered.",
+    ),
+    "USER.BROKEN_LAW": Condition("The aggregate {name} breaks a law: {law}\n  {found}", "{fix}"),
     "CONFIG.BAD_OPTION": Condition("{option}={value!r} is not possible.", "{fix}"),
     # data at the border
     "DATA.MALFORMED": Condition("{where}: {reason}.", "Correct the row, or choose on_bad='skip' or on_bad='divert'."),
@@ -238,6 +259,16 @@ class SqlError(ConfigError):
 
 class DataError(WaterclockError):
     """An input row or file breaks its declaration."""
+
+
+class UserError(WaterclockError):
+    """A function of the program failed, or gave what it must not."""
+
+    def within(self, vertex: str, epoch: int) -> UserError:
+        """The same, with the epoch that it happened in."""
+        if self.values.get("where") != "":
+            return self
+        return UserError(self.code, **{**self.values, "where": f" in epoch {epoch} of {vertex!r}"})
 
 
 class StoreError(WaterclockError):

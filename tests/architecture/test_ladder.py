@@ -9,7 +9,7 @@ import pytest
 
 PACKAGE = Path(__file__).parents[2] / "waterclock"
 LADDER = [
-    "errors", "time", "schema", "hashing", "crashpoints",
+    "errors", "time", "schema", "hashing", "crashpoints", "usercode",
     "expr", "functions", "plan", "lang", "optimizer", "reference",
     "storage", "streams", "state", "operators", "catalog", "connect",
     "runtime", "handle", "batch", "programs", "app", "conformance", "cli",

@@ -37,7 +37,7 @@ from waterclock.runtime.status import Status, VertexStatus
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 ALL_PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-WRITTEN = ("start", "time", "queries", "sql", "connect", "operate")
+WRITTEN = ("start", "time", "queries", "sql", "python", "dstreams", "connect", "operate")
 
 
 class Block(NamedTuple):

@@ -26,7 +26,8 @@ def run(*arguments: object, cwd: Path, timeout: float = 60, **env: str) -> str:
 def test_every_example_is_tested() -> None:
     assert {path.stem for path in EXAMPLES.glob("*.py")} == {
         "alerts", "clicks", "demo", "fraud", "flights_data", "flights_in_air", "flights_bad_weather",
-        "flights_turnrounds", "flights_without_weather", "flights_delays",
+        "flights_turnrounds", "flights_without_weather", "flights_delays", "dstream_data", "dstream_view_count",
+        "dstream_word_count", "dstream_sliding_count", "dstream_sessions", "dstream_grep", "dstream_top_k",
     }  # fmt: skip
 
 

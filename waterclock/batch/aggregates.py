@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from waterclock.batch.expressions import big, quoted, text, to_sql
+from waterclock.batch.expressions import big, quoted, text, to_sql, user_name
 from waterclock.expr.functions.base import widened
 from waterclock.plan.aggregate import Aggregate, Aggregation
+from waterclock.plan.user import UserAggregate
 from waterclock.schema import VS
 
 OVERFLOW = "waterclock sum overflow: "
@@ -41,7 +42,8 @@ def grouped(node: Aggregation, columns: str, rows: str, by: str) -> str:
     """
     folds, finals = [], []
     for index, (name, aggregate) in enumerate(node.aggregates):
-        function = _FUNCTIONS[aggregate.function](f"_a{index}", aggregate, _kind(aggregate, node))
+        rule = _of_user if isinstance(aggregate, UserAggregate) else _FUNCTIONS[aggregate.function]
+        function = rule(f"_a{index}", aggregate, _kind(aggregate, node))
         folds += [f", {fold} AS _f{index}{part}" for part, fold in function.folds.items()]
         final = function.final.format(**{part: f"_f{index}{part}" for part in function.folds})
         finals.append(f", CAST({final} AS {node.schema.type_of(name)}) AS {quoted(name)}")
@@ -131,6 +133,14 @@ def _approx_count_distinct(a: str, aggregate: Aggregate, kind: str) -> Function:
     """Within 1.6 %. Spark's own function, that precise, would have a thousand columns for its registers."""
     sketch = f"hll_sketch_agg(CASE WHEN {a} IS NOT NULL THEN xxhash64({a}) END, 12)"
     return Function({"v": sketch}, "coalesce(hll_sketch_estimate({v}), 0L)")
+
+
+def _of_user(a: str, aggregate: Aggregate, kind: str) -> Function:
+    """All values of a group, given to the user's algebra as a list."""
+    assert isinstance(aggregate, UserAggregate)
+    assert aggregate.algebra is not None
+    values = f"collect_list(named_struct('_s', _s, '_a', {a}))"
+    return Function({"v": values}, f"{user_name(aggregate.algebra.label)}({{v}})")
 
 
 _FUNCTIONS: dict[str, Callable[[str, Aggregate, str], Function]] = {

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import cast
 
-from waterclock.batch import joins, lifetimes, windows
+from waterclock.batch import joins, lifetimes, user, windows
 from waterclock.batch.query import Query, Rule
 from waterclock.plan.nodes import Node
 
-_RULES = cast("Mapping[type[Node], Rule]", {**lifetimes.RULES, **windows.RULES, **joins.RULES})
+_RULES = cast("Mapping[type[Node], Rule]", {**lifetimes.RULES, **windows.RULES, **joins.RULES, **user.RULES})
 
 
 def compiled(outputs: Mapping[str, Node], ctis: Mapping[str, int]) -> Query:

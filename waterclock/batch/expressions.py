@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from waterclock.expr.casts import cast_spark
 from waterclock.expr.functions import FUNCTIONS, ByType
 from waterclock.expr.functions.base import widened
-from waterclock.expr.nodes import Call, Cast, Column, End, Expr, Literal, Start
+from waterclock.expr.nodes import Call, Cast, Column, End, Expr, Literal, Start, UserCall
 from waterclock.schema import VE, VS, Schema
 from waterclock.time import FOREVER
 
@@ -51,6 +51,8 @@ def to_sql(expr: Expr, schema: Schema) -> str:
         return _literal(expr)
     if isinstance(expr, Cast):
         return cast_spark(to_sql(expr.arg, schema), expr.arg.type_in(schema), expr.to)
+    if isinstance(expr, UserCall):
+        return f"{user_name(expr.function.label)}({', '.join(to_sql(arg, schema) for arg in expr.args)})"
     assert isinstance(expr, Call)
     function, args = FUNCTIONS[expr.function], expr.complete
     kinds, result = expr.resolved(schema)
@@ -59,6 +61,11 @@ def to_sql(expr: Expr, schema: Schema) -> str:
     given = [widened(to_sql(arg, schema), arg.type_in(schema), kind) for arg, kind in zip(args, kinds, strict=True)]
     form = function.spark.make(kinds, result) if isinstance(function.spark, ByType) else function.spark
     return f"({form(*given)})"
+
+
+def user_name(label: str) -> str:
+    """The SQL name of user code."""
+    return f"waterclock_user_{label.rpartition('@')[2]}"
 
 
 def typed(expr: Expr, schema: Schema, kind: str) -> str:

@@ -8,6 +8,7 @@ from waterclock.expr.nodes import (
     Expr,
     Literal,
     Start,
+    UserCall,
     array,
     coalesce,
     col,
@@ -18,8 +19,9 @@ from waterclock.expr.nodes import (
     when,
 )
 from waterclock.expr.polars import to_polars
+from waterclock.expr.user import Function, function, lookup
 
 __all__ = [
-    "Call", "Cast", "Column", "End", "Expr", "Literal", "Start", "array", "coalesce", "col", "end", "lit", "split",
-    "start", "to_polars", "when",
+    "Call", "Cast", "Column", "End", "Expr", "Function", "Literal", "Start", "UserCall", "array", "coalesce", "col",
+    "end", "function", "lit", "lookup", "split", "start", "to_polars", "when",
 ]  # fmt: skip

@@ -12,6 +12,7 @@ from waterclock.expr.functions import FUNCTIONS, UNKNOWN
 from waterclock.expr.methods import Methods
 from waterclock.schema import TYPES, Schema, type_name
 from waterclock.time import instant
+from waterclock.usercode.scalar import Scalar
 
 
 class Expr(Methods):
@@ -261,6 +262,25 @@ class Cast(Expr):
         return f"cast({self.arg!r} as {self.to})"
 
 
+@dataclass(frozen=True, eq=False)
+class UserCall(Expr):
+    """A scalar function that the user wrote in Python."""
+
+    function: Scalar
+    args: tuple[Expr, ...]
+
+    def type_in(self, schema: Schema) -> str:
+        for arg in self.args:
+            arg.type_in(schema)
+        return self.function.returns
+
+    def columns(self) -> set[str]:
+        return set().union(*(arg.columns() for arg in self.args))
+
+    def __repr__(self) -> str:
+        return f"{self.function.label}({', '.join(map(repr, self.args))})"
+
+
 class When:
     """``when(condition, value).when(...).otherwise(value)``: SQL's CASE."""
 
@@ -342,7 +362,7 @@ def split(text: object, separator: str) -> Expr:
 
 def uses_time(expr: Expr) -> bool:
     """Whether an expression reads the lifetime of the event."""
-    if isinstance(expr, Call):
+    if isinstance(expr, Call | UserCall):
         return any(uses_time(arg) for arg in expr.args)
     return uses_time(expr.arg) if isinstance(expr, Cast) else isinstance(expr, Start | End)
 

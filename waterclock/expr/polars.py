@@ -7,7 +7,7 @@ import polars as pl
 from waterclock.expr.casts import cast_polars
 from waterclock.expr.functions import FUNCTIONS, ByType
 from waterclock.expr.functions.base import coerced
-from waterclock.expr.nodes import Call, Cast, Column, End, Expr, Literal, Start, constant
+from waterclock.expr.nodes import Call, Cast, Column, End, Expr, Literal, Start, UserCall, constant
 from waterclock.schema import TYPES, VE, VS, Schema
 from waterclock.time import FOREVER
 
@@ -24,6 +24,8 @@ def to_polars(expr: Expr, schema: Schema) -> pl.Expr:
         return pl.lit(expr.value, dtype=TYPES.get(expr.type))
     if isinstance(expr, Cast):
         return cast_polars(to_polars(expr.arg, schema), expr.arg.type_in(schema), expr.to)
+    if isinstance(expr, UserCall):
+        return _user_call(expr, schema)
     assert isinstance(expr, Call)
     return _call(expr, schema)
 
@@ -45,3 +47,12 @@ def _call(expr: Call, schema: Schema) -> pl.Expr:
     form = function.polars.make(kinds, result) if isinstance(function.polars, ByType) else function.polars
     rendered: pl.Expr = form(*given)
     return rendered.cast(TYPES[result])
+
+
+def _user_call(expr: UserCall, schema: Schema) -> pl.Expr:
+    function = expr.function
+    named = pl.struct(to_polars(arg, schema).alias(str(number)) for number, arg in enumerate(expr.args))
+    # Not called elementwise: otherwise Polars would show it rows that a filter before it drops.
+    return named.map_batches(
+        lambda rows: function.run(rows.struct.unnest().get_columns()), return_dtype=TYPES[function.returns]
+    )

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 
 import polars as pl
 
-from waterclock.operators import explode, filter, lifetime, project
+from waterclock.operators import elements, explode, filter, lifetime, project
+from waterclock.operators.apply import ApplyOperator
 from waterclock.operators.asof import AsOfOperator
 from waterclock.operators.base import Operator
 from waterclock.operators.chop import ChopOperator
@@ -19,6 +20,7 @@ from waterclock.operators.session import SessionLifetimeOperator, SessionOperato
 from waterclock.operators.snapshot import SnapshotOperator
 from waterclock.operators.stitch import StitchOperator
 from waterclock.operators.topk import topk_of
+from waterclock.operators.track import TrackOperator
 from waterclock.operators.window import WindowOperator
 from waterclock.plan.aggregate import (
     CountAggregate,
@@ -31,12 +33,14 @@ from waterclock.plan.aggregate import (
 from waterclock.plan.join import AsOf, Join
 from waterclock.plan.lifetime import Chop, Lifetime, SessionLifetime, Stitch
 from waterclock.plan.nodes import Explode, Filter, Input, Node, Project
+from waterclock.plan.user import Apply, Elements, Track
 from waterclock.time import BEGINNING, FOREVER
 
 _STATELESS: dict[type[Node], Callable[..., pl.LazyFrame]] = {
     Filter: filter.apply,
     Project: project.apply,
     Explode: explode.apply,
+    Elements: elements.apply,
     **lifetime.APPLY,
 }
 
@@ -59,6 +63,8 @@ _STATEFUL: dict[type[Node], Callable[..., Operator]] = {
     Distinct: DistinctOperator,
     TopK: topk_of,
     CountAggregate: CountOperator,
+    Track: TrackOperator,
+    Apply: ApplyOperator,
 }
 
 

@@ -26,11 +26,12 @@ from waterclock.plan.lifetime import (
     Stitch,
 )
 from waterclock.plan.nodes import Explode, Filter, Input, Node, Project, Union
+from waterclock.plan.user import Apply, Elements, Track, UserAggregate, codes_of, user_code
 from waterclock.plan.window import Window
 
 __all__ = [
-    "Aggregate", "Aggregation", "AlterLifetime", "AsOf", "Chop", "ClipDuration", "CountAggregate", "Distinct",
-    "Explode", "Extend", "Filter", "HopLifetime", "Input", "Join", "Node", "PointAtEnd", "Project", "Quantize",
-    "SessionAggregate", "SessionLifetime", "SetDuration", "Shift", "SnapshotAggregate", "Stitch", "TopK", "Union",
-    "Window", "WindowAggregate", "explain",
+    "Aggregate", "Aggregation", "AlterLifetime", "Apply", "AsOf", "Chop", "ClipDuration", "CountAggregate", "Distinct",
+    "Elements", "Explode", "Extend", "Filter", "HopLifetime", "Input", "Join", "Node", "PointAtEnd", "Project",
+    "Quantize", "SessionAggregate", "SessionLifetime", "SetDuration", "Shift", "SnapshotAggregate", "Stitch", "TopK",
+    "Track", "Union", "UserAggregate", "Window", "WindowAggregate", "codes_of", "explain", "user_code",
 ]  # fmt: skip

@@ -42,7 +42,10 @@ class Aggregate:
             raise ConfigError("EXPR.WRONG_TYPE", what=f"where of {self!r}", types=self.where.type_in(schema), fix=fix)
         if self.arg is None:
             return "bigint"
-        kind = self.arg.type_in(schema)
+        return self._type(self.arg.type_in(schema))
+
+    def _type(self, kind: str) -> str:
+        """Of the result, from that of the argument."""
         takes = AGGREGATES[self.function]
         accepted = {_NUMBER: NUMBERS, _ORDERED: ORDERED}.get(takes)
         if accepted is not None and kind not in accepted:

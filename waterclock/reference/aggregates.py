@@ -7,11 +7,14 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
+import polars as pl
+
 from waterclock.errors import DataError
 from waterclock.plan.aggregate import Aggregate
+from waterclock.plan.user import UserAggregate
 from waterclock.reference.events import Event
 from waterclock.reference.expressions import order, value_of
-from waterclock.schema import Schema
+from waterclock.schema import TYPES, Schema
 
 Timed = list[tuple[int, Any]]
 """Starts and values."""
@@ -19,6 +22,8 @@ Timed = list[tuple[int, Any]]
 
 def aggregate_of(aggregate: Aggregate, events: Sequence[Event], schema: Schema) -> Any:
     """The value of an aggregate over the events that satisfy its condition."""
+    if isinstance(aggregate, UserAggregate):
+        return of_user(aggregate, events, schema)
     if aggregate.where is not None:
         events = [e for e in events if value_of(aggregate.where, e[2], schema, (e[0], e[1])) is True]
     if aggregate.arg is None:
@@ -28,6 +33,28 @@ def aggregate_of(aggregate: Aggregate, events: Sequence[Event], schema: Schema) 
     if not timed and aggregate.function not in OF_NOTHING:
         return None
     return FUNCTIONS[aggregate.function](timed, aggregate)
+
+
+def of_user(aggregate: UserAggregate, events: Sequence[Event], schema: Schema) -> Any:
+    """Event by event: each one accumulated alone, and merged with those before it."""
+    algebra, arg, where = aggregate.algebra, aggregate.arg, aggregate.where
+    assert algebra is not None
+    assert arg is not None
+    kind = arg.type_in(schema)
+    names = [name for name, _ in algebra.parts]
+    kinds = {"_v": TYPES["string" if kind == "null" else kind], "_s": pl.Int64()}
+    parts: pl.DataFrame | None = None
+    for vs, ve, payload in events:
+        counts = where is None or value_of(where, payload, schema, (vs, ve)) is True
+        value = value_of(arg, payload, schema, (vs, ve)) if counts else None
+        one = pl.DataFrame([(value, vs)], schema=kinds, orient="row").select(
+            expr.alias(name) for name, expr in zip(names, algebra.accumulate(pl.col("_v"), pl.col("_s")), strict=True)
+        )
+        both = one if parts is None else pl.concat([parts, one])
+        merged = zip(names, algebra.merge(*map(pl.col, names)), strict=True)
+        parts = both.select(expr.alias(name) for name, expr in merged)
+    assert parts is not None, "there is no result for nothing"
+    return parts.select(algebra.result(*map(pl.col, names)).cast(TYPES[algebra.returns])).item()
 
 
 OF_NOTHING = ("count", "count_distinct", "approx_count_distinct", "top_k", "collect_list")

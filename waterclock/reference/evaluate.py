@@ -19,7 +19,8 @@ from waterclock.plan.aggregate import (
 from waterclock.plan.join import AsOf, Join
 from waterclock.plan.lifetime import Lifetime
 from waterclock.plan.nodes import Explode, Filter, Input, Node, Project, Union
-from waterclock.reference import joins, lifetimes, windows
+from waterclock.plan.user import Apply, Elements, Track
+from waterclock.reference import joins, lifetimes, user, windows
 from waterclock.reference.events import Event, Final, Streams
 from waterclock.reference.expressions import value_of
 from waterclock.time import BEGINNING, FOREVER
@@ -54,6 +55,8 @@ def final(node: Node, inputs: Streams, ctis: Mapping[str, int], seen: Mapping[st
         return [(event[0], event[1], _projected(node, event)) for event in events], cti
     if isinstance(node, Explode):
         return [new for event in events for new in _exploded(node, event)], cti
+    if isinstance(node, Elements):
+        return user.elements(node, events), cti
     if isinstance(node, Lifetime):
         return lifetimes.changed(node, events, cti, latest)
     if isinstance(node, SnapshotAggregate):
@@ -64,6 +67,10 @@ def final(node: Node, inputs: Streams, ctis: Mapping[str, int], seen: Mapping[st
         return windows.session(node, events, cti)
     if isinstance(node, CountAggregate):
         return windows.count(node, events, cti)
+    if isinstance(node, Track):
+        return user.track(node, events, cti)
+    if isinstance(node, Apply):
+        return user.apply(node, events, cti)
     if isinstance(node, TopK):
         return windows.top_k(node, events, cti, latest)
     assert isinstance(node, WindowAggregate)

@@ -6,12 +6,14 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
+import polars as pl
+
 from waterclock.expr.functions import FUNCTIONS as TABLE
-from waterclock.expr.nodes import Call, Cast, Column, End, Expr, Literal, Start
+from waterclock.expr.nodes import Call, Cast, Column, End, Expr, Literal, Start, UserCall
 from waterclock.reference.casts import cast
 from waterclock.reference.functions import LAZY, STRICT
 from waterclock.reference.values import EPOCH, converted, order
-from waterclock.schema import Schema
+from waterclock.schema import TYPES, Schema
 from waterclock.time import FOREVER
 
 __all__ = ["order", "value_of"]
@@ -27,6 +29,8 @@ def value_of(expr: Expr, row: Mapping[str, Any], schema: Schema, life: tuple[int
         return EPOCH + timedelta(microseconds=expr.value) if expr.type == "timestamp" else expr.value
     if isinstance(expr, Cast):
         return cast(value_of(expr.arg, row, schema, life), expr.arg.type_in(schema), expr.to)
+    if isinstance(expr, UserCall):
+        return _user_value(expr, row, schema, life)
     assert isinstance(expr, Call)
     name = TABLE[expr.function].name
     if name == "unix_micros" and isinstance(expr.args[0], Start | End):
@@ -38,6 +42,13 @@ def value_of(expr: Expr, row: Mapping[str, Any], schema: Schema, life: tuple[int
     if name not in STRICT:
         raise NotImplementedError(f"{name} is not in the reference: use a function that is, or compare with batch mode")
     return None if any(arg is None for arg in args) else converted(STRICT[name](*args), result)
+
+
+def _user_value(expr: UserCall, row: Mapping[str, Any], schema: Schema, life: tuple[int, int] | None) -> Any:
+    """By calling it on one row."""
+    given = [(value_of(arg, row, schema, life), arg.type_in(schema)) for arg in expr.args]
+    columns = [pl.Series([value], dtype=pl.Null() if kind == "null" else TYPES[kind]) for value, kind in given]
+    return expr.function.run(columns).to_list()[0]
 
 
 def _micros(expr: Start | End, life: tuple[int, int] | None) -> int | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from waterclock import crashpoints
 from waterclock.catalog import Commit, Intent, Snapshot
-from waterclock.errors import RunError, StoreError, WaterclockError
+from waterclock.errors import RunError, StoreError, UserError, WaterclockError
 from waterclock.operators.registry import latest as latest_of
 from waterclock.optimizer.cut import OUTPUT
 from waterclock.plan.aggregate import WindowAggregate
@@ -131,6 +131,9 @@ class VertexWorker:
             return False
         try:
             self._todo.extend(self._carry_out(instruction))
+        except UserError as error:
+            self._coordinator.handle(c.Failed())
+            raise error.within(self.vertex, self._epoch) from error.__cause__
         except WaterclockError:
             self._coordinator.handle(c.Failed())
             raise

@@ -14,7 +14,9 @@ from pyspark.sql import SparkSession
 from waterclock.batch.aggregates import OVERFLOW
 from waterclock.batch.history import History
 from waterclock.batch.query import Query
-from waterclock.errors import DataError, RunError
+from waterclock.batch.spark.functions import register
+from waterclock.batch.user import user_error
+from waterclock.errors import DataError, RunError, UserError
 from waterclock.plan.nodes import Node
 from waterclock.runtime.spark import session as spark_session
 
@@ -71,6 +73,7 @@ def answer(
     cores = own.sparkContext.defaultParallelism
     partitions = max(1, min(cores, rows // WORTH_A_TASK), min(2000, rows // ROWS_PER_PARTITION))
     own.conf.set("spark.sql.shuffle.partitions", str(partitions))
+    register(own, list(outputs.values()))
     for stream, name in query.streams.items():
         _open(own, name, histories[stream])
     return answered(own, query, outputs)
@@ -108,8 +111,11 @@ def _collected(own: SparkSession, output: str, view: str, node: Node) -> pl.Data
     return frame.sort([name for name, kind in wanted.items() if not kind.is_nested()])
 
 
-def _failure(output: str, error: PySparkException) -> DataError | RunError:
+def _failure(output: str, error: PySparkException) -> DataError | RunError | UserError:
     reason = str(error)
+    of_user = user_error(reason)
+    if of_user is not None:
+        return of_user
     if OVERFLOW in reason:
         return DataError("DATA.OVERFLOW", what=reason.split(OVERFLOW)[1].split(" SQLSTATE")[0].splitlines()[0])
     return RunError("RUN.BATCH_FAILED", output=output, reason=reason.splitlines()[0])

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from waterclock.errors import ConfigError
 from waterclock.expr.nodes import Expr, as_expr, coalesce, col, lit
+from waterclock.lang.fluent.user import OperatorFunction
 from waterclock.lang.fluent.windows import Grouped, Keys, Windowed, as_keys
 from waterclock.plan import (
     AlterLifetime,
@@ -151,6 +152,10 @@ class Stream:
     def top(self, k: int, by: str | Expr, *, descending: bool = True, rank: str | None = None) -> Stream:
         """At every instant the ``k`` events that are greatest by ``by``, with all ties."""
         return self.group_by().top(k, by, descending=descending, rank=rank)
+
+    def apply(self, operator: OperatorFunction) -> Stream:
+        """What a user's operator (``@wc.operator``) makes of all events, in steps of time."""
+        return self.group_by().apply(operator)
 
     # -- joins ---------------------------------------------------------------------------------------------
 

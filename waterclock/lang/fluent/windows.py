@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, TypeVar
 
 from waterclock.errors import ConfigError
 from waterclock.expr.nodes import Expr, as_expr
+from waterclock.lang.fluent.user import OperatorFunction
 from waterclock.plan import (
     Aggregate,
+    Apply,
     CountAggregate,
     Extend,
     Node,
@@ -16,10 +18,14 @@ from waterclock.plan import (
     SetDuration,
     SnapshotAggregate,
     TopK,
+    Track,
     Window,
     WindowAggregate,
 )
+from waterclock.schema import Schema
 from waterclock.time import Duration, micros
+from waterclock.usercode import Code
+from waterclock.usercode.machine import SINGLE
 
 Keys = str | Sequence[str]
 Named = tuple[tuple[str, Aggregate], ...]
@@ -88,6 +94,29 @@ class Grouped(Generic[S]):
         ``window`` (``wc.tumble("1m")`` or ``wc.hop("1m", "10s")``) ranks the events of each window instead.
         """
         return self._made(TopK(self._plan, self._keys, as_expr(by), k, descending, rank, window))
+
+    def track(
+        self, initialize: Callable[..., Any], update: Callable[..., Any], timeout: Duration | None,
+        state: object = "bigint", result: str = "hold",
+    ) -> S:  # fmt: skip
+        """A state per key: ``initialize(key, event)`` makes it, ``update(key, state, event)`` changes it.
+
+        Events come in order of start, end and payload, once no earlier one can follow; ``event.column`` is a value of
+        theirs. None drops the state, and so does ``timeout`` without an event. ``state`` is a type (then a state is a
+        value, in the column ``state``) or the columns and types of a dict. The result is the state from each start to
+        the next one or to its end; with ``result="point"`` a point at each start.
+        """
+        columns = Schema.of(state if isinstance(state, Mapping) else {SINGLE: state})
+        limit = None if timeout is None else micros(timeout)
+        machine = Code.of(initialize), Code.of(update)
+        return self._made(Track(self._plan, self._keys, *machine, columns, limit, result))
+
+    def apply(self, operator: OperatorFunction) -> S:
+        """What a user's operator (``@wc.operator``) makes of the events of each key, in steps of time."""
+        if not isinstance(operator, OperatorFunction):
+            fix = "Declare it first: @wc.operator(returns={...}, every='1s')."
+            raise ConfigError("USER.NOT_CODE", what="apply", found=repr(operator), fix=fix)
+        return self._made(Apply(self._plan, self._keys, operator.declared))
 
     def _fixed(self, window: Window, early: Duration) -> Windowed[S]:
         return self._over(lambda named: WindowAggregate(self._plan, self._keys, named, window, micros(early)))

@@ -10,6 +10,7 @@ from waterclock.errors import DataError
 from waterclock.expr import to_polars
 from waterclock.operators.aggregates.base import Way
 from waterclock.operators.aggregates.registry import algebra_of
+from waterclock.operators.aggregates.user import user_error
 from waterclock.plan.aggregate import Aggregate
 from waterclock.schema import TYPES, VS, Schema
 
@@ -91,7 +92,7 @@ class Aggregates:
             if (special := algebra.special(pl.col(column))) is not None
         ]
         rows, plain = _asked(rows, asked)
-        return rows.lazy().group_by(*by).agg(*self.accumulate(start, plain)).collect()
+        return self._collected(rows.lazy().group_by(*by).agg(*self.accumulate(start, plain)))
 
     def merged(self, rows: pl.LazyFrame | pl.DataFrame, by: Sequence[str | pl.Expr]) -> pl.DataFrame:
         """Partial results folded per group: ``by`` and ``parts``."""
@@ -101,26 +102,29 @@ class Aggregates:
             if (special := algebra.special_parts(*(pl.col(part) for part in parts))) is not None
         ]
         rows, plain = _asked(rows, asked)
-        return rows.lazy().group_by(*by).agg(*self.merge(plain)).collect()
+        return self._collected(rows.lazy().group_by(*by).agg(*self.merge(plain)))
 
     def results(self, groups: pl.DataFrame, *keep: str | pl.Expr) -> pl.DataFrame:
         """``keep`` and the values of the groups under their names; ``groups`` has the columns ``parts``."""
-        found = (
-            groups.lazy()
-            .select(
-                *keep,
-                *(
-                    algebra.result(*(pl.col(part) for part in parts)).alias(name)
-                    for (name, _), algebra, parts in zip(self._aggregates, self.algebras, self.named, strict=True)
-                ),
-            )
-            .collect()
+        values = (
+            algebra.result(*(pl.col(part) for part in parts)).alias(name)
+            for (name, _), algebra, parts in zip(self._aggregates, self.algebras, self.named, strict=True)
         )
+        found = self._collected(groups.lazy().select(*keep, *values))
         types = {name: TYPES[aggregate.type_in(self._schema)] for name, aggregate in self._aggregates}
         for name, aggregate in self._aggregates:
             if found.schema[name] == pl.Int128 and _too_large(found[name]):
                 raise DataError("DATA.OVERFLOW", what=repr(aggregate))
         return found.cast(types)  # type: ignore[arg-type]
+
+    def _collected(self, query: pl.LazyFrame) -> pl.DataFrame:
+        try:
+            return query.collect()
+        except Exception as error:
+            problem = user_error(self.algebras, error)
+            if problem is None:
+                raise
+            raise problem from error
 
 
 def _asked(rows: pl.LazyFrame | pl.DataFrame, asked: list[pl.Expr]) -> tuple[pl.LazyFrame | pl.DataFrame, bool]:

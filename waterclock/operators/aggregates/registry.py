@@ -9,8 +9,10 @@ from waterclock.operators.aggregates.base import Algebra
 from waterclock.operators.aggregates.floats import FloatAvg, FloatSum, FloatVariance
 from waterclock.operators.aggregates.simple import Count, First, Last, Max, Min
 from waterclock.operators.aggregates.sketch import ApproxCountDistinct
+from waterclock.operators.aggregates.user import UserAlgebra
 from waterclock.operators.aggregates.whole import WholeAvg, WholeSum, WholeVariance
 from waterclock.plan.aggregate import Aggregate
+from waterclock.plan.user import UserAggregate
 from waterclock.schema import INTEGERS, Schema
 
 ALGEBRAS: dict[str, Callable[[bool, float | int], Algebra]] = {
@@ -36,6 +38,9 @@ ALGEBRAS: dict[str, Callable[[bool, float | int], Algebra]] = {
 
 
 def algebra_of(aggregate: Aggregate, schema: Schema) -> Algebra:
+    if isinstance(aggregate, UserAggregate):
+        assert aggregate.algebra is not None
+        return UserAlgebra(aggregate.algebra)
     whole = aggregate.arg is not None and aggregate.arg.type_in(schema) in INTEGERS
     return ALGEBRAS[aggregate.function](whole, aggregate.param or 0)
 

@@ -5,7 +5,6 @@ Reading needs no state, so the input of the next epoch can be read while this on
 
 from __future__ import annotations
 
-import pickle
 import re
 import threading
 import uuid
@@ -21,6 +20,7 @@ from waterclock.runtime.exchange import Packed
 from waterclock.runtime.runner import Read
 from waterclock.runtime.spark import session, worker
 from waterclock.runtime.spark.onestage import OneStage
+from waterclock.runtime.spark.ship import shipped
 from waterclock.runtime.task import Program, Report, Step
 
 Stage = Callable[[int, Iterable[Any]], Iterator[Any]]
@@ -118,7 +118,7 @@ class SparkRunner:
         with self._lock:
             known = self._programs.get(id(program))
             if known is None:
-                known = (program, uuid.uuid4().hex, pickle.dumps(program))
+                known = (program, uuid.uuid4().hex, shipped(program))
                 self._programs[id(program)] = known
             return known[1], known[2]
 
