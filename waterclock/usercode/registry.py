@@ -30,3 +30,8 @@ def lookup(name: str, kind: str | None = None) -> Registered | None:
     """What is registered under a name, whatever its case; None if nothing, or nothing of that kind, is."""
     found = _known.get(name) or next((one for key, one in _known.items() if key.lower() == name.lower()), None)
     return found if found is not None and kind in (None, found.kind) else None
+
+
+def names() -> list[str]:
+    """Everything that is registered."""
+    return sorted(_known)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from waterclock import usercode
+from waterclock.expr import user
 from waterclock.expr.functions import FUNCTIONS
+from waterclock.expr.user import Function
 from waterclock.lang.sql.names import nearest
 from waterclock.plan.aggregate import AGGREGATES
+from waterclock.usercode.registry import Registered
 
 _OPERATORS = frozenset({"is_in", "is_null", "negate", "case", "not", "and", "or", "floor_to", "ceil_to"})
 """Entries of the table that are written as operators, or take what SQL has no type for."""
@@ -68,10 +72,18 @@ class Scalar:
 
 
 @dataclass(frozen=True)
+class UserScalar:
+    """A scalar function in Python."""
+
+    function: Function
+
+
+@dataclass(frozen=True)
 class Aggregating:
-    """An aggregate of the plan."""
+    """An aggregate of the plan, or one in Python."""
 
     function: str
+    user: Registered | None = None
 
 
 @dataclass(frozen=True)
@@ -88,7 +100,7 @@ class OfTime:
     function: str
 
 
-Resolved = Scalar | Aggregating | Rewritten | OfTime
+Resolved = Scalar | UserScalar | Aggregating | Rewritten | OfTime
 
 
 def resolve(name: str) -> Resolved | None:
@@ -100,7 +112,12 @@ def resolve(name: str) -> Resolved | None:
         return Aggregating(AGGREGATE_NAMES[lower])
     if lower in FUNCTIONS and lower not in _OPERATORS and FUNCTIONS[lower].symbol[0].isalpha():
         return Scalar(FUNCTIONS[lower].name)  # an alias is its function
-    return Rewritten(lower) if lower in REWRITTEN else None
+    if lower in REWRITTEN:
+        return Rewritten(lower)
+    if (function := user.lookup(name)) is not None:
+        return UserScalar(function)
+    aggregate = usercode.lookup(name, "aggregate")
+    return None if aggregate is None else Aggregating(aggregate.name, aggregate)
 
 
 def unknown(name: str) -> str:
@@ -114,7 +131,7 @@ def unknown(name: str) -> str:
 
 def known() -> list[str]:
     """Every name that can be called."""
-    names = {*TIME_FUNCTIONS, *AGGREGATE_NAMES, *REWRITTEN, *FUNCTIONS}
+    names = {*TIME_FUNCTIONS, *AGGREGATE_NAMES, *REWRITTEN, *FUNCTIONS, *usercode.names()}
     return sorted(name for name in names if resolve(name) is not None)
 
 

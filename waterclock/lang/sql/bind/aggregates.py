@@ -11,6 +11,7 @@ from waterclock.lang.sql.functions import Aggregating, resolve
 from waterclock.plan import Aggregate
 from waterclock.plan.aggregate import AGGREGATES
 from waterclock.schema import Schema
+from waterclock.usercode.registry import Registered
 
 _PERCENTILES = ("percentile_cont", "percentile_disc")
 
@@ -31,7 +32,9 @@ def aggregate_of(inside: Inside, node: tree.Call) -> Aggregate:
     assert isinstance(resolved, Aggregating)
     name, function = node.name.text, resolved.function
     where = None if node.where is None else _where(inside, node.where)
-    if name.lower() == "count_if":
+    if resolved.user is not None:
+        found = _user(inside, node, resolved.user, where)
+    elif name.lower() == "count_if":
         (condition,) = _arguments(inside, node, 1, "COUNT_IF(condition)")
         found = Aggregate("count", None, _both(inside, condition, where, node))
     elif function == "count":
@@ -53,12 +56,25 @@ def aggregate_of(inside: Inside, node: tree.Call) -> Aggregate:
     return found
 
 
+def _user(inside: Inside, node: tree.Call, user: Registered, where: Expr | None) -> Aggregate:
+    """Of the first argument; the others are constants that it is made with."""
+    bound = [inside.value(arg).expr for arg in inside.plain(node)]
+    fixed = [arg.value for arg in bound[1:] if isinstance(arg, Literal)]
+    if not bound or len(fixed) < len(bound) - 1 or node.distinct:
+        raise inside.wrong_arguments(node, f"{node.name.text}(x), behind x constants only")
+    try:
+        found: Aggregate = user(bound[0], *fixed, where=where)
+    except ConfigError as error:
+        raise inside.wrong_arguments(node, f"{node.name.text} as it is written in Python ({error.message})") from None
+    return found
+
+
 def type_of(inside: Inside, node: tree.Call, aggregate: Aggregate, schema: Schema) -> str:
     try:
         return aggregate.type_in(schema)
     except ConfigError:
         assert aggregate.arg is not None
-        takes, types = AGGREGATES[aggregate.function], aggregate.arg.type_in(schema)
+        takes, types = AGGREGATES.get(aggregate.function, "other values"), aggregate.arg.type_in(schema)
         fix = " Convert with CAST(x AS DOUBLE)."
         what = node.name.text.upper()
         raise inside.context.error("SQL.WRONG_TYPE", node.span, what=what, types=types, takes=takes, fix=fix) from None

@@ -7,12 +7,22 @@ from typing import Any, NamedTuple
 
 from waterclock.errors import ConfigError
 from waterclock.expr.functions import FUNCTIONS, common
-from waterclock.expr.nodes import Call, Cast, End, Expr, Literal, Start, col, lit
+from waterclock.expr.nodes import Call, Cast, End, Expr, Literal, Start, UserCall, col, lit
 from waterclock.lang.sql import tree
 from waterclock.lang.sql.bind.context import Context
 from waterclock.lang.sql.bind.scope import Rows
 from waterclock.lang.sql.functions import REWRITTEN as REWRITTEN_USAGE
-from waterclock.lang.sql.functions import Aggregating, OfTime, Rewritten, Scalar, resolve, takes, unknown, usage
+from waterclock.lang.sql.functions import (
+    Aggregating,
+    OfTime,
+    Rewritten,
+    Scalar,
+    UserScalar,
+    resolve,
+    takes,
+    unknown,
+    usage,
+)
 from waterclock.lang.sql.names import nearest
 from waterclock.lang.sql.source import Span
 from waterclock.schema import NUMBERS, TYPES, Schema, type_name
@@ -248,7 +258,18 @@ class Scalars:
         args = [self.value(arg) for arg in self.plain(node)]
         if isinstance(resolved, Rewritten):
             return self._rewritten(node, resolved.function, args)
+        if isinstance(resolved, UserScalar):
+            return self._user(node, resolved, args)
         return self._scalar(node, resolved, args)
+
+    def _user(self, node: tree.Call, resolved: UserScalar, args: list[Typed]) -> Typed:
+        try:
+            found = resolved.function(*(arg.expr for arg in args))
+        except ConfigError:
+            parameters = ", ".join(resolved.function.code.parameters())
+            raise self.wrong_arguments(node, f"{node.name.text}({parameters}), with a column") from None
+        assert isinstance(found, UserCall)
+        return Typed(found, found.function.returns)
 
     def _scalar(self, node: tree.Call, resolved: Scalar, args: list[Typed]) -> Typed:
         if not takes(resolved.function, len(args)):
