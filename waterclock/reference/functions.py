@@ -38,6 +38,17 @@ def _present(*args: Any) -> list[Any]:
     return [arg for arg in args if arg is not None]
 
 
+def _like(text: str, pattern: str, escape: str) -> bool:
+    """By trying what each sign of the pattern can stand for, from the left."""
+    if not pattern:
+        return not text
+    if pattern[0] == escape:
+        return text[:1] == pattern[1] and _like(text[1:], pattern[2:], escape)
+    if pattern[0] == "%":
+        return any(_like(text[at:], pattern[1:], escape) for at in range(len(text) + 1))
+    return bool(text) and pattern[0] in ("_", text[0]) and _like(text[1:], pattern[1:], escape)
+
+
 LAZY: dict[str, Callable[..., Any]] = {
     "and": _all,
     "or": _either,
@@ -110,6 +121,8 @@ def _present_in(values: list[Any]) -> list[Any]:
 
 
 STRICT: dict[str, Callable[..., Any]] = {
+    "like": _like,
+    "ilike": lambda a, pattern, escape: _like(a.lower(), pattern.lower(), escape),
     "add": lambda a, b: a + b,
     "subtract": lambda a, b: a - b,
     "multiply": lambda a, b: a * b,
