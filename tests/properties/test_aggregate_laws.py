@@ -18,7 +18,7 @@ from waterclock.operators.aggregates import ALGEBRAS, Aggregates
 from waterclock.plan import Aggregate
 from waterclock.plan.aggregate import AGGREGATES
 from waterclock.reference.aggregates import aggregate_of
-from waterclock.reference.expressions import single
+from waterclock.reference.values import single
 from waterclock.schema import TYPES, VE, VS, Schema
 
 LONG = st.one_of(
