@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import growth, hopping, hotkey, join, latency, memory, operators, overhead
-from bench.common import REPOSITORY, SUMMARY, ChildFailed, Section, Table, machine, report
+from bench.common import REPOSITORY, SUMMARY, ChildFailed, Section, Settled, Table, machine, report
 from bench.expected import WrongAnswer
 
 ALGEBRA = {"join": join, "operators": operators, "growth": growth, "memory": memory, "hotkey": hotkey}
@@ -36,6 +36,7 @@ def main() -> int:
     throughput, pace = (hopping.QUICK, latency.QUICK) if given.quick else (hopping.FULL, latency.FULL)
     if given.runs is not None:
         throughput, pace = replace(throughput, runs=given.runs), replace(pace, runs=given.runs)
+    Settled.wanted = not given.quick
     head = machine()
     remarks = (
         ["Quick run with tiny sizes: it shows that everything works, its figures mean nothing."] if given.quick else []

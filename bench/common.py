@@ -122,6 +122,8 @@ def machine() -> list[str]:
         f"machine: {os.cpu_count()} cores ({model}), {memory:.1f} GiB of memory, {platform.system()} "
         f"{platform.release()}",
         f"load average before the start: {os.getloadavg()[0]:.2f}",
+        f"before every run of an engine {BALLAST:.0%} of memory is filled with page cache: a new page of a virtual "
+        "machine can cost more than the work on it",
         f"versions: waterclock {importlib.metadata.version('waterclock')} ({_revision()}), {versions}, "
         f"Python {platform.python_version()}, Java {_java()}",
     ]
@@ -193,6 +195,11 @@ def hear(child: subprocess.Popen[str], kind: str) -> dict[str, Any]:
     raise ChildFailed(f"{child.args!r} ended with {child.wait()} before it said {kind!r}")
 
 
+class Settled:
+    wanted = False
+    """Set for figures that count; filling memory takes a minute."""
+
+
 def settle() -> None:
     """Fills free memory with the page cache of a file of holes, as on a machine that has run for a while.
 
@@ -221,7 +228,8 @@ def run(module: str, given: dict[str, Any], folder: Path, beside: Beside | None 
     ``beside`` is open while the process runs; it is given its id.
     """
     log = folder / "log.txt"
-    settle()
+    if Settled.wanted:
+        settle()
     child = start(module, given, log, own_group=True)
     try:
         with beside(child.pid) if beside else nullcontext():
