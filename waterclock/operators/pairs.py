@@ -20,6 +20,7 @@ from waterclock.operators.coverage import running_max
 from waterclock.plan.join import Join
 from waterclock.schema import HASH, VE, VS
 from waterclock.state import spread
+from waterclock.state.table import equal_range
 from waterclock.time import FOREVER
 
 CHUNK = 2_000_000
@@ -141,8 +142,7 @@ class _Lives:
 
     def candidates(self, probe: _Lives) -> tuple[np.ndarray, np.ndarray]:
         """For each row of the other side the range of rows here that it may overlap; those here are sorted."""
-        first = np.searchsorted(self.hashes, probe.hashes, side="left")
-        last = np.searchsorted(self.hashes, probe.hashes, side="right")
+        first, last = equal_range(self.hashes, probe.hashes)
         last = _search(self.vs, first, last, probe.ve - 1)
         first = _search(running_max(self.hashes, self.ve), first, last, probe.vs)
         return first, last

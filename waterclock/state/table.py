@@ -81,11 +81,7 @@ class Table:
         found: list[pl.DataFrame] = []
         for run, (start, end) in self._runs:
             mine = run.hashes[start:end]
-            first = np.searchsorted(mine, hashes, side="left")
-            there = first < mine.size
-            there[there] = mine[first[there]] == hashes[there]
-            first = first[there]  # most keys are not in most runs: only those that are cost a second search
-            last = np.searchsorted(mine, hashes[there], side="right")
+            first, last = equal_range(mine, hashes)
             positions = spread(first + start, last + start)
             if positions.size == end - start:
                 found.append(run.frame.slice(start, end - start))
@@ -154,6 +150,16 @@ class Table:
         if self._mortal:
             rows = without_gone(rows, keep_graves=False).drop(GONE)
         return rows if rows.height else None
+
+
+def equal_range(values: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where each wanted value begins and ends among sorted ones. Most are often not there: these cost one search."""
+    first = np.searchsorted(values, wanted, side="left")
+    last = first.copy()
+    there = np.flatnonzero(first < values.size)
+    there = there[values[first[there]] == wanted[there]]
+    last[there] = np.searchsorted(values, wanted[there], side="right")
+    return first, last
 
 
 def distinct(values: np.ndarray) -> np.ndarray:
