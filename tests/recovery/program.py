@@ -113,7 +113,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--never-sync", action="store_true", help="epochs are committed and never become durable")
     args = parser.parse_args(arguments)
     # Small limits, so that files of their own, merges, compaction and trimming all happen in a short run.
-    task.INLINE = 600
+    files.INLINE = 600
     keeper.GROUP = 3
     keeper.Keeper.__init__.__defaults__ = (0.0, 0.0)
     app = build(args.store, args.sink, master="local[2,4]")

@@ -12,7 +12,6 @@ import pytest
 
 import waterclock as wc
 from waterclock.catalog import Catalog
-from waterclock.runtime import task
 
 pytestmark = pytest.mark.spark
 EPOCHS = 2000
@@ -56,8 +55,7 @@ def _python_workers() -> list[float]:
     return sizes
 
 
-def test_two_thousand_epochs(make_app: Callable[..., wc.App], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(task, "INLINE", 1 << 20)
+def test_two_thousand_epochs(make_app: Callable[..., wc.App], tmp_path: Path) -> None:
     app = make_app()
     source = app.stream(
         "events", {"key": str, "value": int, "ts": "bigint"}, time="ts", retention="20s", max_ahead=None
