@@ -15,17 +15,24 @@ CREATE STREAM bid (
   WATERMARK dateTime - 1s
   FROM files(:bid);
 
+dear =
+SELECT *, hour(dateTime) AS hour
+FROM bid
+WHERE 0.908 * price > 1000000 AND 0.908 * price < 50000000;
+
 q14 =
 SELECT
   auction,
   bidder,
   0.908 * price AS price,
-  CASE WHEN hour(dateTime) >= 8 AND hour(dateTime) <= 18 THEN 'dayTime' WHEN hour(dateTime) <= 6
-    OR hour(dateTime) >= 20 THEN 'nightTime' ELSE 'otherTime' END AS bidTimeType,
+  CASE
+    WHEN hour BETWEEN 8 AND 18 THEN 'dayTime'
+    WHEN hour <= 6 OR hour >= 20 THEN 'nightTime'
+    ELSE 'otherTime'
+  END AS bidTimeType,
   dateTime,
   extra,
   regexp_count(extra, 'c') AS c_counts
-FROM bid
-WHERE 0.908 * price > 1000000 AND 0.908 * price < 50000000;
+FROM dear;
 
 OUTPUT q14;

@@ -1,4 +1,5 @@
--- Query 16: bids, bidders and auctions of each channel and day, in all and by three ranks of price, with the minute of the last.
+-- Query 16: bids, bidders and auctions of each channel and day, in all and by three ranks of price, with the minute
+-- of the last.
 --
 -- Given once, when the day is over. (The usual form corrects its answer with every bid.)
 

@@ -1,7 +1,7 @@
 -- Query 18: the last bid of each bidder on each auction.
 --
--- A bid is valid until the bidder's next on that auction: at every instant the valid ones are the last ones. Two in the same millisecond
--- are both last (the usual form keeps one of them, it does not say which).
+-- A bid is valid until the bidder's next on that auction: at every instant the valid ones are the last ones. Two in
+-- the same millisecond are both last (the usual form keeps one of them, it does not say which).
 
 SET allow_unbounded = TRUE; -- lifetimes without end are meant
 

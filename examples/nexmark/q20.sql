@@ -1,7 +1,7 @@
 -- Query 20: bids with their auction, of category 10.
 --
--- Bids and auctions are remembered for ever, since a bid may name an auction that is opened only later. A pair is valid from the
--- later of the two on.
+-- Bids and auctions are remembered for ever, since a bid may name an auction that is opened only later. A pair is
+-- valid from the later of the two on.
 
 SET allow_unbounded = TRUE; -- lifetimes without end are meant
 

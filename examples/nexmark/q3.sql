@@ -1,7 +1,7 @@
 -- Query 3: who sells in category 10 from Oregon, Idaho or California.
 --
--- People and auctions are remembered for ever, since an auction may name a seller who registers only later. A pair is valid from the
--- later of the two on.
+-- People and auctions are remembered for ever, since an auction may name a seller who registers only later. A pair is
+-- valid from the later of the two on.
 
 SET allow_unbounded = TRUE; -- lifetimes without end are meant
 

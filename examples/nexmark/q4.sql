@@ -1,8 +1,9 @@
 -- Query 4: the average of the winning prices of each category.
 --
--- An auction is valid while it is open, so a bid on it is one that overlaps it. As in Beam, a bid must reach the reserve, one at the very
--- end comes too late, and an auction counts from its close on. (The form of Flink has no reserve, takes in the end, and corrects
--- its answer with every bid.) An average is valid until the next auction of the category closes.
+-- An auction is valid while it is open, so a bid on it is one that overlaps it. As in Beam, a bid must reach the
+-- reserve, one at the very end comes too late, and an auction counts from its close on. (The form of Flink has no
+-- reserve, takes in the end, and corrects its answer with every bid.) An average is valid until the next auction of
+-- the category closes.
 
 SET allow_unbounded = TRUE; -- lifetimes without end are meant
 

@@ -1,6 +1,7 @@
 -- Query 5: the auctions with the most bids in the last ten seconds, every two seconds.
 --
--- Auctions with equally many are all given, as in the usual form. A result is valid from the end of its window until the next.
+-- Auctions with equally many are all given, as in the usual form. A result is valid from the end of its window until
+-- the next.
 
 CREATE STREAM bid (
   auction BIGINT,

@@ -1,6 +1,7 @@
 -- Query 7: the bids with the highest price of every ten seconds.
 --
--- A window ends before the next begins. The usual form takes in both ends, so that a bid on the border may be given twice.
+-- A window ends before the next begins. The usual form takes in both ends, so that a bid on the border may be given
+-- twice.
 
 CREATE STREAM bid (
   auction BIGINT,

@@ -1,7 +1,7 @@
 -- Query 9: every auction with the bid that has won it.
 --
--- As in query 4, a bid must reach the reserve and come before the end; the result is given at the instant of the close. Of equal prices the
--- earliest wins; were there two in the same millisecond, both would be given.
+-- As in query 4, a bid must reach the reserve and come before the end; the result is given at the instant of the
+-- close. Of equal prices the earliest wins; were there two in the same millisecond, both would be given.
 
 CREATE STREAM auction (
   id BIGINT,

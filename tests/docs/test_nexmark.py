@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import shlex
+import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -16,6 +18,7 @@ import pytest
 import waterclock as wc
 from tests.conftest import SPARK
 from tests.docs.nexmark_reference import ANSWERS, Data
+from tests.docs.test_docs import blocks
 
 FOLDER = Path(__file__).parents[2] / "examples" / "nexmark"
 COUNT = 5_000
@@ -63,7 +66,7 @@ def program(query: str, data: Path, store: Path) -> wc.App:
     path = FOLDER / f"{query}.sql"
     known = {**{kind: str(data / kind) for kind in ("person", "auction", "bid")}, "side": str(data / "side_input.csv")}
     params = {name: known[name] for name in re.findall(r"files\(:(\w+)\)", path.read_text())}
-    return wc.sql(path, params, store=store, master="local[2]", spark=SPARK)
+    return wc.sql(path, params, store=store, epoch_rows=1_000, master="local[2]", spark=SPARK)
 
 
 def found(handle: wc.Handle, query: str) -> Counter[tuple[Any, ...]]:
@@ -72,6 +75,23 @@ def found(handle: wc.Handle, query: str) -> Counter[tuple[Any, ...]]:
 
 def test_every_query_has_an_answer() -> None:
     assert {path.stem for path in FOLDER.glob("*.sql")} == set(ANSWERS)
+
+
+def test_commands_of_the_page_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("examples").symlink_to(FOLDER.parent)
+    lines = [line for block in blocks(FOLDER / "README.md") for line in block.text.splitlines()]
+    assert len(lines) > 2
+    for line in lines:
+        _, verb, *arguments = shlex.split(line)
+        command = {"python": [sys.executable], "waterclock": [sys.executable, "-m", "waterclock.cli.main"]}[verb]
+        done = subprocess.run([*command, *arguments], capture_output=True, text=True, timeout=60, check=False)
+        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+
+
+def test_the_page_lists_every_query() -> None:
+    listed = re.findall(r"^\| \[(q\d+)\]\(\1\.sql\)", (FOLDER / "README.md").read_text(), re.MULTILINE)
+    assert sorted(listed) == sorted(ANSWERS)
 
 
 @pytest.mark.parametrize(("query", "kind"), CASES)
