@@ -116,12 +116,14 @@ def q7(data: Data) -> Answer:
     windows: dict[int, list[Row]] = defaultdict(list)
     for b in data.bids:
         windows[window(b["dateTime"], 10 * SECOND)].append(b)
-    return [
-        (start, start + 10 * SECOND, b["auction"], b["price"], b["bidder"], b["dateTime"], b["extra"])
-        for start, bids in windows.items()
-        for b in bids
-        if b["price"] == max(other["price"] for other in bids)
-    ]
+    found = []
+    for start, bids in windows.items():
+        most = max(b["price"] for b in bids)
+        for b in bids:
+            if b["price"] == most:
+                values = (b["auction"], b["price"], b["bidder"], b["dateTime"], b["extra"])
+                found.append((start, start + 10 * SECOND, *values))
+    return found
 
 
 def q8(data: Data) -> Answer:

@@ -17,11 +17,12 @@ import pytest
 
 import waterclock as wc
 from tests.conftest import SPARK
-from tests.docs.nexmark_reference import ANSWERS, Data
+from tests.docs.nexmark_reference import ANSWERS, Data, winners
 from tests.docs.test_docs import blocks
 
 FOLDER = Path(__file__).parents[2] / "examples" / "nexmark"
 COUNT = 5_000
+STEP = 30_000_000
 
 
 def _generator() -> ModuleType:
@@ -37,12 +38,14 @@ def _generator() -> ModuleType:
 generator = _generator()
 EVENTS = {
     "usual": generator.Events(rate=100, disorder=49),  # 50 seconds, half a second of disorder
-    "dense": generator.Events(rate=5_000, disorder=1_999),  # several events in a millisecond
+    "dense": generator.Events(rate=50_000, disorder=1_999),  # many events in a millisecond, few different prices
+    "ties": generator.Events(rate=0.5),  # five events in ten seconds, few different prices
     "sparse": generator.Events(rate=0.05),  # more than a day
 }
 CASES = [
     *((query, "usual") for query in ANSWERS),
     *((query, "dense") for query in ("q4", "q9", "q18", "q20")),
+    *((query, "ties") for query in ("q4", "q5", "q7", "q9")),
     *((query, "sparse") for query in ("q14", "q15", "q16", "q17")),
 ]
 
@@ -58,6 +61,10 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Files]:
     for name, events in EVENTS.items():
         folder = tmp_path_factory.mktemp(name)
         generator.write(folder, events, COUNT, part=900)
+        if name in ("dense", "ties"):
+            for file in folder.glob("bid/*.parquet"):
+                steps = (pl.col("price") // STEP + 1) * STEP
+                pl.read_parquet(file).with_columns(price=steps).write_parquet(file)
         made[name] = Files(folder, Data(folder))
     return made
 
@@ -117,9 +124,24 @@ def test_events_are_the_same_however_they_are_cut() -> None:
         assert not rows.equals(generator.Events(rate=100, disorder=49, seed=2).make(0, 1_000)[kind])
 
 
-def test_dense_events_have_ties(files: dict[str, Files]) -> None:
-    keys = Counter((b["bidder"], b["auction"], b["dateTime"]) for b in files["dense"].rows.bids)
-    assert max(keys.values()) > 1
+def test_there_are_ties(files: dict[str, Files]) -> None:
+    """Those that q5, q7, q9 and q18 have to decide about."""
+
+    def most(kind: str, query: str, *columns: int) -> int:
+        answer = ANSWERS[query](files[kind].rows)
+        return max(Counter(tuple(row[column] for column in columns) for row in answer).values())
+
+    assert most("ties", "q5", 0) > 1  # auctions in a window
+    assert most("ties", "q7", 0) > 1  # bids in a window
+    assert most("dense", "q9", 2) > 1  # bids that win an auction
+    assert most("dense", "q18", 0, 2, 3) > 1  # bids of a bidder on an auction at an instant
+    auctions = {a["id"]: a for a, _ in winners(files["ties"].rows)}
+    won = {a["id"]: (b["price"], b["dateTime"]) for a, b in winners(files["ties"].rows)}
+    assert any(  # a bid with the price of the winner that came later
+        b["price"] == won[b["auction"]][0] and won[b["auction"]][1] < b["dateTime"] < auctions[b["auction"]]["expires"]
+        for b in files["ties"].rows.bids
+        if b["auction"] in won
+    )
 
 
 def test_events_follow_the_rules() -> None:
