@@ -21,7 +21,7 @@ import waterclock as wc
 from waterclock import crashpoints
 from waterclock.catalog.epochs import Epochs
 from waterclock.connect.base import Chunk
-from waterclock.runtime import keeper, task
+from waterclock.runtime import files, keeper
 from waterclock.streams import Declaration
 
 CHUNKS = 40
