@@ -38,8 +38,9 @@ soak: $(READY) ## long runs: more kill points, more random streams and plans, mo
 	WATERCLOCK_EXAMPLES=1 $(BIN)/python -m pytest -m soak
 	WATERCLOCK_EXAMPLES=1 $(BIN)/python -m pytest tests/properties -m "not soak"
 
-docs: $(READY) ## write the page of functions from their table, and check that every example in the documentation runs
+docs: $(READY) ## write the pages of functions and clauses from their tables, and check that every example in the documentation runs
 	$(BIN)/python scripts/functions.py
+	$(BIN)/python scripts/clauses.py
 	$(BIN)/python -m pytest tests/docs
 
 golden: $(READY) ## write the golden files anew; read the difference before you commit it

@@ -10,11 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bench import growth, hopping, hotkey, join, latency, memory, operators, overhead
+from bench import growth, hopping, hotkey, join, latency, memory, nexmark, operators, optimizer, overhead
 from bench.common import REPOSITORY, SUMMARY, ChildFailed, Section, Settled, Table, machine, report
 from bench.expected import WrongAnswer
 
-ALGEBRA = {"join": join, "operators": operators, "growth": growth, "memory": memory, "hotkey": hotkey}
+ALGEBRA = {"join": join, "operators": operators, "growth": growth, "memory": memory, "hotkey": hotkey,
+           "nexmark": nexmark, "optimizer": optimizer}  # fmt: skip
 NAMES = ("hopping", "latency", "overhead", "idle", *ALGEBRA)
 
 

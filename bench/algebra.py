@@ -59,10 +59,10 @@ def waterclock(query: Query, beside: Beside | None = None) -> dict[str, Any]:
     return result
 
 
-def output(store: Path) -> pl.DataFrame:
+def output(store: Path, name: str = "out") -> pl.DataFrame:
     """All rows of the output, texts as prints; read in pieces, since the texts are most of it."""
     catalog = Catalog.open(store)
-    reader, end = StreamReader(catalog, "out"), catalog.streams.get("out").next
+    reader, end = StreamReader(catalog, name), catalog.streams.get(name).next
     pieces = [
         prints(reader.read(at, min(at + CHUNK, end)).rename({"_vs": "start", "_ve": "end"}))
         for at in range(0, end, CHUNK)

@@ -276,6 +276,15 @@ def spark_session(state: str, more: Mapping[str, str] | None = None) -> Any:
     return session
 
 
+def end_spark(session: Any) -> None:
+    """With its JVM, which RocksDB's threads can keep alive for minutes."""
+    from pyspark import SparkContext
+
+    gateway: Any = SparkContext._gateway
+    session.stop()
+    gateway.proc.kill()
+
+
 def written(folder: Path) -> dict[int, float]:
     """When each numbered file of a checkpoint's log was written: the commit times, seen from outside the engine."""
     found = [path for path in folder.iterdir() if path.name.isdigit()] if folder.exists() else []

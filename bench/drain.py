@@ -8,13 +8,14 @@ from typing import Any
 
 import waterclock as wc
 from bench.common import hear, start
+from bench.watch import VERTEX
 from waterclock.catalog import Catalog
 
 
-def drain(app: wc.App, log: Path) -> dict[str, Any]:
+def drain(app: wc.App, log: Path, vertex: str = VERTEX) -> dict[str, Any]:
     """Runs the app until its input is used up; gives what was seen from outside and what the app says of itself."""
     Catalog.open(app.store, create=True).close()
-    watcher = start("bench.watch", {"store": app.store, "what": "commits", "pause": 0.005}, log)
+    watcher = start("bench.watch", {"store": app.store, "what": "commits", "pause": 0.005, "vertex": vertex}, log)
     hear(watcher, "ready")
     before = time.time()
     handle = app.run(mode="drain")
@@ -25,8 +26,11 @@ def drain(app: wc.App, log: Path) -> dict[str, Any]:
     watcher.stdin.flush()  # type: ignore[union-attr]
     seen = hear(watcher, "commits")
     watcher.wait()
-    status = handle.status().vertices[0]
+    vertices = handle.status().vertices
+    status = vertices[0]
     return {
         "commits": seen["commits"], "state": seen["state"], "started": seen["started"], "startup": ready - before,
-        "ended": ended, "epochs": status.epoch + 1, "overhead": status.overhead, "latency": status.latency,
+        "ready": ready, "ended": ended, "sent_rows": sum(each.sent_rows for each in vertices),
+        "sent_bytes": sum(each.sent_bytes for each in vertices),
+        "epochs": status.epoch + 1, "overhead": status.overhead, "latency": status.latency,
     }  # fmt: skip

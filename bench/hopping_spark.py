@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from bench.common import arguments, say, spark_session, written
+from bench.common import arguments, end_spark, say, spark_session, written
 from bench.expected import HOP, SIZE, SLACK
 
 
@@ -45,7 +45,7 @@ def main() -> None:
         offsets=sorted(written(checkpoint / "offsets").items()),
         commits=sorted(written(checkpoint / "commits").items()),
     )  # fmt: skip
-    spark.stop()
+    end_spark(spark)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from bench.common import arguments, hear, say, spark_session, start, written
+from bench.common import arguments, end_spark, hear, say, spark_session, start, written
 from bench.data import NEEDLE
 from bench.latency_waterclock import next_start
 
@@ -85,7 +85,7 @@ def main() -> None:
     pl.DataFrame({**found, "seen": seen}).write_parquet(given["target"])
     durations = [p["batchDuration"] for p in progress if p["numInputRows"]]
     say("result", start_ms=start_ms, sender=figures, epochs=len(committed), batch_ms=durations)
-    spark.stop()
+    end_spark(spark)
 
 
 if __name__ == "__main__":

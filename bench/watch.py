@@ -15,7 +15,7 @@ from waterclock.runtime.log import StreamReader
 VERTEX = "out"
 
 
-def commits(catalog: Catalog, pause: float) -> None:
+def commits(catalog: Catalog, pause: float, name: str = VERTEX) -> None:
     """Until the parent says anything: the time, the input rows and the state rows of each commit that is seen."""
     over = threading.Event()
 
@@ -29,13 +29,13 @@ def commits(catalog: Catalog, pause: float) -> None:
     started: float | None = None
     while True:
         last_look = over.is_set()
-        if any(vertex.name == VERTEX for vertex in catalog.epochs.vertices()):
-            taken = sum(catalog.epochs.snapshot(VERTEX).positions.values())
-            if started is None and catalog.epochs.pending(VERTEX) is not None:
+        if any(vertex.name == name for vertex in catalog.epochs.vertices()):
+            taken = sum(catalog.epochs.snapshot(name).positions.values())
+            if started is None and catalog.epochs.pending(name) is not None:
                 started = time.time()
             if taken > (seen[-1][1] if seen else 0):
                 seen.append((time.time(), taken))
-                state.append(catalog.epochs.state_size(VERTEX)[1])
+                state.append(catalog.epochs.state_size(name)[1])
         if last_look:
             break
         time.sleep(pause)
@@ -80,7 +80,7 @@ def main() -> None:
     catalog = Catalog.open(given["store"])
     say("ready")
     if given["what"] == "commits":
-        commits(catalog, given["pause"])
+        commits(catalog, given["pause"], given["vertex"])
     else:
         rows(catalog, given["wanted"], given["deadline"], given["pause"], Path(given["target"]))
 

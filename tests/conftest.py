@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import waterclock as wc
-from waterclock.runtime import coordinator
+from waterclock.optimizer import parallelism
 
 SPARK = {"spark.driver.memory": "1g"}
 
@@ -32,7 +32,7 @@ def make_app(tmp_path: Path) -> Callable[..., wc.App]:
 @pytest.fixture
 def many_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Even a tiny epoch gets as many tasks as allowed, so that the exchange is used."""
-    monkeypatch.setattr(coordinator.Parallelism.__init__, "__defaults__", (50,))
+    monkeypatch.setattr(parallelism, "SHARE", 50)
 
 
 os.environ.setdefault("PYTHONFAULTHANDLER", "1")

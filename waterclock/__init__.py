@@ -45,6 +45,7 @@ from waterclock.lang.fluent import (
     variance,
 )
 from waterclock.operators.aggregates.laws import check_aggregate
+from waterclock.optimizer.statistics import Statistics
 from waterclock.runtime.status import Status
 from waterclock.schema import Schema
 from waterclock.usercode.machine import Row
@@ -53,9 +54,9 @@ __version__ = "0.1.0"
 
 __all__ = [
     "App", "ConfigError", "DStream", "DataError", "Handle", "Row", "RunError", "Schema", "SourceStream", "SqlError",
-    "Status", "StoreError", "Stream", "UserError", "WaterclockError", "aggregate", "approx_count_distinct", "array",
-    "avg", "callback", "check_aggregate", "coalesce", "col", "collect_list", "console", "count", "count_distinct",
-    "dstream", "end", "files", "first", "function", "functions", "generate", "hop", "jsonl", "last", "lit", "max",
-    "min", "operator", "parquet", "percentile_cont", "percentile_disc", "split", "sql", "start", "stddev", "sum",
-    "top_k", "tumble", "variance", "when",
+    "Statistics", "Status", "StoreError", "Stream", "UserError", "WaterclockError", "aggregate",
+    "approx_count_distinct", "array", "avg", "callback", "check_aggregate", "coalesce", "col", "collect_list",
+    "console", "count", "count_distinct", "dstream", "end", "files", "first", "function", "functions", "generate",
+    "hop", "jsonl", "last", "lit", "max", "min", "operator", "parquet", "percentile_cont", "percentile_disc",
+    "split", "sql", "start", "stddev", "sum", "top_k", "tumble", "variance", "when",
 ]  # fmt: skip

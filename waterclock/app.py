@@ -18,13 +18,15 @@ from waterclock.connect.callback import callback
 from waterclock.connect.files import read_file
 from waterclock.connect.rows import to_frame
 from waterclock.errors import ConfigError, RunError, did_you_mean
+from waterclock.explain import Described, Output, drawing, explained
 from waterclock.handle import Handle
 from waterclock.lang.fluent import Stream
 from waterclock.lang.sql import Given
 from waterclock.lang.sql import Program as SqlProgram
 from waterclock.lang.sql import Source as SqlSource
-from waterclock.optimizer import VertexPlan, check_bounds, cut
+from waterclock.optimizer import Statistics, VertexPlan, check_bounds, cut, optimize, share
 from waterclock.plan import Input, Node, explain
+from waterclock.plan.drawing import schema_table, scrolling
 from waterclock.programs import load, source_of
 from waterclock.runtime.delivery import DeliveryWorker
 from waterclock.runtime.engine import Engine, Parts
@@ -34,6 +36,7 @@ from waterclock.runtime.inprocess import InProcessRunner
 from waterclock.runtime.inprocess.twice import TwiceRunner
 from waterclock.runtime.keeper import Keeper
 from waterclock.runtime.log import StreamLog, create_source
+from waterclock.runtime.measured import measured
 from waterclock.runtime.pump import Pump
 from waterclock.runtime.recovery import check_tail
 from waterclock.runtime.runner import Runner
@@ -83,7 +86,7 @@ class App:
     ``store`` is the directory where everything lives (default: ``$WATERCLOCK_STORE`` or ``./waterclock-store``).
     ``epoch_rows`` bounds what one epoch takes of each input. ``tasks`` bounds its parallelism (default: Spark's cores).
     ``spark`` holds Spark settings; ``master`` is Spark's master. ``allow_unbounded`` lets plans run whose state has
-    no bound.
+    no bound. ``optimize=False`` runs plans as they are written: the same results, computed with more work.
     """
 
     store_override: ClassVar[str | None] = None
@@ -92,7 +95,7 @@ class App:
     def __init__(
         self, name: str = "app", store: str | os.PathLike[str] | None = None, *, master: str = "local[*,4]",
         spark: Mapping[str, str] | None = None, epoch_rows: int = 2_000_000, tasks: int | None = None,
-        allow_unbounded: bool = False,
+        allow_unbounded: bool = False, optimize: bool = True,
     ) -> None:  # fmt: skip
         _check_name(name)
         for option, value in (("epoch_rows", epoch_rows), ("tasks", tasks)):
@@ -105,10 +108,15 @@ class App:
         self.epoch_rows = epoch_rows
         self.tasks = tasks
         self.allow_unbounded = allow_unbounded
+        self.statistics = Statistics()
+        """What to expect of the rows, where it is known before they come."""
+        self.optimize = optimize
         self._streams: dict[str, tuple[Declaration, Source | None]] = {}
         self._tables: dict[str, tuple[Declaration, pl.DataFrame]] = {}
         self._outputs: dict[str, tuple[VertexPlan, Sink | None]] = {}
+        """As they are written; what runs is made of them when a run starts."""
         self._queries: dict[str, Given] = {}
+        self._texts: list[SqlSource] = []
         self._engine: Engine | None = None
         self._batched = False
         self._push_store: Store | None = None
@@ -201,10 +209,12 @@ class App:
         before = [dict(part) for part in (self._streams, self._tables, self._outputs, self._queries)]
         names = {**self._named(), **{name: Given(stream._plan) for name, stream in streams.items()}}
         slacks = {name: declaration.waits for name, (declaration, _) in self._streams.items()}
-        loaded = load(self, source_of(program), params or {}, names, slacks, whole=False)
+        source = source_of(program)
+        loaded = load(self, source, params or {}, names, slacks, whole=False)
         if loaded.errors:
             self._streams, self._tables, self._outputs, self._queries = before  # type: ignore[assignment]
             raise loaded.errors[0]
+        self._texts.append(source)
         self._queries |= {name: given for name, given in loaded.names.items() if name in loaded.defined}
         if isinstance(loaded.last, Node):
             return Stream(self, loaded.last)
@@ -254,9 +264,53 @@ class App:
         """An output whose rows are given to a function, epoch by epoch."""
         self.add_output(name, plan, callback(function))
 
-    def explain(self) -> str:
-        """The plans of all outputs."""
-        return "\n\n".join(f"{name} =\n{explain(plan.root)}" for name, (plan, _) in self._outputs.items())
+    def explain(self, stage: str | None = None) -> str:
+        """A page about all outputs: plan, state, guarantee and the rules of their inputs.
+
+        Or a stage of their way: parsed, bound, logical, optimized, physical or spark.
+        """
+        return explained(self.described(), stage)
+
+    def explain_plan(self, plan: Node, stage: str) -> str:
+        """What ``Stream.explain`` calls."""
+        output = Output(plan, plan, self._cut("stream", plan), statistics=self.statistics)
+        return explained(replace(self.described(), outputs={"stream": output}), stage)
+
+    def described(self) -> Described:
+        """The program as far as it can be explained, with what its store has measured, if it is there."""
+        known, seen = self._known()
+        outputs: dict[str, Output] = {}
+        for name, part in self._parts(known).items():
+            vertex, sink = self._outputs.get(name, (cut(name, part), None))
+            statistics = self.statistics.over(seen.get(name, Statistics()))
+            outputs[name] = Output(
+                vertex.root, part, self._cut(name, part), sink, statistics, name not in self._outputs
+            )
+        return Described(
+            self.name,
+            outputs,
+            self._streams,
+            {name: (declaration, rows.height) for name, (declaration, rows) in self._tables.items()},
+            {name: given.plan for name, given in self._queries.items()},
+            tuple(self._texts),
+            self.tasks,
+        )
+
+    def _known(self) -> tuple[dict[str, tuple[str, ...]], dict[str, Statistics]]:
+        """What the store knows, if it is there: our vertices and what they read, and what each vertex has shown."""
+        if not Catalog.is_in(self.store):
+            return {}, {}
+        catalog = Catalog.open(self.store)
+        try:
+            seen = {vertex.name: measured(catalog, vertex.name) for vertex in catalog.epochs.vertices()}
+            return self._vertices(catalog), seen
+        finally:
+            catalog.close()
+
+    def _repr_html_(self) -> str:
+        """In notebooks: the plan as boxes and arrows, and the columns of each output."""
+        tables = (schema_table(plan.root.schema, name) for name, (plan, _) in self._outputs.items())
+        return scrolling(drawing(self.described())) + "".join(tables)
 
     def _claim(self, name: str) -> None:
         _check_name(name)
@@ -308,7 +362,7 @@ class App:
             for declaration, _ in self._streams.values():
                 create_source(catalog, declaration)
             self._take_in(catalog)
-            outputs = {name: plan.root for name, (plan, _) in self._outputs.items()}
+            outputs = {name: self._optimized(plan.root) for name, (plan, _) in self._outputs.items()}
             sinks = {name: sink for name, (_, sink) in self._outputs.items() if sink is not None}
             tables = {name: rows for name, (_, rows) in self._tables.items()}
             return run_batch(self.name, catalog, outputs, sinks, tables, self.master, self.spark)
@@ -345,17 +399,18 @@ class App:
         runner: Runner | None = None
         store = Store(catalog, None)
         try:
-            self._declare(catalog)  # streams and vertices, checked against what the store knows
+            plans = self._plans(catalog)  # what runs: optimized, and computed once where outputs share it
+            self._declare(catalog, plans)  # streams and vertices, checked against what the store knows
             lease = catalog.leases.acquire(f"app {self.name}")  # one process runs an app; a replaced one is fenced off
             store = Store(catalog, lease)
-            for name in self._outputs:
+            for name in plans:
                 check_tail(store, name)  # what a power cut took is computed again from the last durable snapshot
             for name, (_, rows) in self._tables.items():
                 StreamLog(store, name, lease).fill(rows)  # once; later they must be the same
             runner = TwiceRunner() if twice else self._runner(mode)  # where steps run: here, or on Spark
-            vertices = [self._vertex(store, plan, runner) for plan, _ in self._outputs.values()]
+            vertices = [self._vertex(store, plan, runner) for plan in plans.values()]
             pumps = [
-                Pump(store, name, source, self._consumers(name), 4 * self.epoch_rows)
+                Pump(store, name, source, _consumers(name, plans), 4 * self.epoch_rows)
                 for name, (_, source) in self._streams.items()
                 if source is not None
             ]
@@ -366,7 +421,7 @@ class App:
                 for name, (plan, sink) in self._outputs.items()
                 if sink is not None
             ]
-            keeper = Keeper(store, list(self._outputs))
+            keeper = Keeper(store, list(plans))
             parts = Parts(store, runner, list(self._streams), pumps, clocks, imports, vertices, deliveries, keeper)
             return Engine(self.name, parts, drain=mode != "live")
         except BaseException:
@@ -375,7 +430,29 @@ class App:
             store.close()
             raise
 
-    def _declare(self, catalog: Catalog) -> None:
+    def _plans(self, catalog: Catalog) -> dict[str, VertexPlan]:
+        """Of the outputs and of the streams that they share."""
+        parts = self._parts(self._vertices(catalog))
+        return {name: self._cut(name, root) for name, root in parts.items()}
+
+    def _vertices(self, catalog: Catalog) -> dict[str, tuple[str, ...]]:
+        return {vertex.name: vertex.inputs for vertex in catalog.epochs.vertices() if vertex.app == self.name}
+
+    def _parts(self, known: Mapping[str, tuple[str, ...]]) -> dict[str, Node]:
+        """The outputs as they are written, but for what they read from streams that they share, and these streams."""
+        roots = {name: plan.root for name, (plan, _) in self._outputs.items()}
+        if not self.optimize:
+            return roots
+        shared = share(roots, known, self.statistics)
+        return shared.streams | shared.outputs
+
+    def _cut(self, name: str, root: Node) -> VertexPlan:
+        return cut(name, self._optimized(root), in_place=self.optimize)
+
+    def _optimized(self, root: Node) -> Node:
+        return optimize(root) if self.optimize else root
+
+    def _declare(self, catalog: Catalog, plans: Mapping[str, VertexPlan]) -> None:
         self._check_time_from()
         with catalog.transaction():
             for declaration, _ in self._tables.values():
@@ -384,21 +461,22 @@ class App:
                 create_source(catalog, declaration)
                 if source is not None:
                     catalog.streams.claim(declaration.name, self.name)
-            for name, (plan, _) in self._outputs.items():
-                catalog.streams.create(Declaration(name, plan.root.schema, None))
+            for name, plan in plans.items():
+                retention = None if name in self._outputs else 0
+                catalog.streams.create(Declaration(name, plan.root.schema, None, retention=retention))
                 catalog.epochs.create(name, self.name, plan.identity, explain(plan.root), plan.inputs)
 
     def _vertex(self, store: Store, plan: VertexPlan, runner: Runner) -> VertexWorker:
         declarations = {name: store.catalog.streams.get(name).declaration for name in plan.inputs}
         program = Program(str(store.root), plan, declarations)
-        return VertexWorker(store, program, runner, self.epoch_rows, self.tasks)
+        return VertexWorker(store, program, runner, self.epoch_rows, self.tasks, self.statistics)
 
     def _runner(self, mode: str) -> Runner:
         if mode == "offline":
             return InProcessRunner()
         from waterclock.runtime.spark.runner import SparkRunner  # Java is needed only here
 
-        return SparkRunner(self.name, self.master, self.spark)
+        return SparkRunner(self.name, self.master, self.spark, len(self._outputs))
 
     def _clocks(self, store: Store, pumps: list[Pump]) -> list[IdleClock]:
         quiet = {pump.stream: pump.is_quiet for pump in pumps}
@@ -437,9 +515,6 @@ class App:
                     above.add(at)
                     todo.extend(follows.get(at, ()))
 
-    def _consumers(self, stream: str) -> list[str]:
-        return [name for name, (plan, _) in self._outputs.items() if stream in plan.inputs]
-
     def _log(self, name: str) -> StreamLog:
         """The writing end for pushes: through the running engine, or straight to the store."""
         store = self._engine.parts.store if self._engine and self._engine.state == "running" else self._push_store
@@ -472,6 +547,7 @@ def sql(
     if store is not None or App.store_override is not None:
         app.store = before[1]
     app._queries = {name: given for name, given in loaded.names.items() if name in loaded.defined}
+    app._texts = [source]
     return app
 
 
@@ -495,6 +571,10 @@ def _side_input(declaration: Declaration, name: str) -> Input:
     if name == declaration.bad_stream:
         return Input(name, BAD_ROWS, of_points=True)
     return replace(_input(declaration), stream=name)
+
+
+def _consumers(stream: str, plans: Mapping[str, VertexPlan]) -> list[str]:
+    return [name for name, plan in plans.items() if stream in plan.inputs]
 
 
 def _check_name(name: str) -> None:

@@ -113,6 +113,18 @@ def show_duration(duration: int) -> str:
     return f"{duration}us"
 
 
+def spoken(duration: int) -> str:
+    """In words, exactly.
+
+    >>> spoken(600_000_000), spoken(1_000_000), spoken(1500)
+    ('10 minutes', '1 second', '1500 microseconds')
+    """
+    units = {"day": DAY, "hour": HOUR, "minute": MINUTE, "second": SECOND, "millisecond": MILLISECOND, "microsecond": 1}
+    name = next(name for name, unit in units.items() if duration % unit == 0 and (duration or unit == 1))
+    number = duration // units[name]
+    return f"{number} {name}{'' if number == 1 else 's'}"
+
+
 def about(duration: int) -> str:
     """For people: the two largest units.
 

@@ -12,7 +12,7 @@ import pytest
 
 import waterclock as wc
 from tests.spark.test_local import build, equal, events, expected, outputs
-from waterclock.runtime import coordinator
+from waterclock.optimizer import parallelism
 from waterclock.runtime.spark import session
 
 pytestmark = pytest.mark.cluster
@@ -32,7 +32,7 @@ def executors() -> list[psutil.Process]:
 def test_killed_executors_go_unnoticed(
     make_app: Callable[..., wc.App], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(coordinator.Parallelism.__init__, "__defaults__", (60,))
+    monkeypatch.setattr(parallelism, "SHARE", 60)
     app = make_app(epoch_rows=200)
     app.master = "local-cluster[2,1,1024]"
     app.spark = {"spark.driver.memory": "1g", "spark.executor.memory": "900m"}

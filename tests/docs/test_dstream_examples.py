@@ -38,10 +38,6 @@ def running(views: Stream) -> Stream:
     return ever.semi_join(views.group_by("url").tumbling("1s").agg(m=wc.count()), on="url")
 
 
-def matching(lines: Stream) -> Stream:
-    return lines.filter(wc.col("text").contains("to be")).tumbling("30s").agg(count=wc.count())
-
-
 PROGRAMS: dict[str, tuple[str, str, str, Callable[[Stream], Stream]]] = {
     "view_count": ("page_views", "1s", "view_count", running),
     "word_count": (
@@ -50,10 +46,6 @@ PROGRAMS: dict[str, tuple[str, str, str, Callable[[Stream], Stream]]] = {
     "sliding_count": ("sentences", "5s", "sliding_count", lambda s: sliding(s, "5s")),
     "sliding_count without inverse": ("sentences", "5s", "sliding_count_without_inverse", lambda s: sliding(s, "5s")),
     "sessions": ("client_events", "5s", "active_sessions", sessions),
-    "grep": ("sentences", "30s", "grep", matching),
-    "top_k": (
-        "sentences", "10s", "top_k_count", lambda s: sliding(s, "10s").group_by().top(3, "n", window=wc.tumble("10s"))
-    ),
 }  # fmt: skip
 
 
@@ -88,8 +80,6 @@ def test_results_equal_the_reference_and_the_fluent_api(name: str, monkeypatch: 
         ("word_count", "[0, 10)      word=be n=2"),
         ("sliding_count", "[0, 5)       word=be n=2"),
         ("sessions", "[5, 10)      count=2"),
-        ("grep", "[0, 30)      count=3"),
-        ("top_k", "[0, 10)      word=to n=4"),
     ],
 )
 def test_they_run(name: str, line: str, tmp_path: Path) -> None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
+from click.testing import CliRunner
+
+from waterclock.cli.main import main
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -27,7 +31,7 @@ def test_every_example_is_tested() -> None:
     assert {path.stem for path in EXAMPLES.glob("*.py")} == {
         "alerts", "clicks", "demo", "fraud", "flights_data", "flights_in_air", "flights_bad_weather",
         "flights_turnrounds", "flights_without_weather", "flights_delays", "dstream_data", "dstream_view_count",
-        "dstream_word_count", "dstream_sliding_count", "dstream_sessions", "dstream_grep", "dstream_top_k",
+        "dstream_word_count", "dstream_sliding_count", "dstream_sessions",
     }  # fmt: skip
 
 
@@ -35,6 +39,22 @@ def test_every_program_in_sql_is_right(tmp_path: Path) -> None:
     files = sorted(EXAMPLES.glob("*.sql"))
     assert [file.stem for file in files] == ["alerts"]
     run("-m", "waterclock.cli.main", "lint", *files, cwd=EXAMPLES.parent)
+
+
+def test_programs_in_sql_are_laid_out(tmp_path: Path) -> None:
+    files = sorted(EXAMPLES.rglob("*.sql"))
+    assert len(files) > 20
+    files.remove(EXAMPLES / "alerts.sql")  # as it was printed
+    run("-m", "waterclock.cli.main", "fmt", "--check", *files, cwd=tmp_path)
+
+
+@pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*/*.sql")), ids=lambda file: file.stem)
+def test_programs_with_parameters_are_right(file: Path, tmp_path: Path) -> None:
+    (tmp_path / "side_input.csv").write_text("key,value\n1,a\n")
+    names = re.findall(r"files\(:(\w+)\)", file.read_text())
+    params = [f"--param={name}={tmp_path / ('side_input.csv' if name == 'side' else name)}" for name in names]
+    done = CliRunner().invoke(main, ["lint", str(file), *params])
+    assert (done.exit_code, "never used" in done.output) == (0, False), done.output
 
 
 def test_alerts_in_sql(tmp_path: Path) -> None:

@@ -146,4 +146,9 @@ def layout(path: Path) -> str:
     return text
 
 
-KINDS: dict[str, Callable[[Path], str]] = {"results": result, "errors": errors, "fmt": layout}
+def plan(path: Path) -> str:
+    """A program explained; the set is the stage. Costs are left to other tests: their constants change."""
+    return f"{loaded(path, 'unused').explain(path.parent.name)}\n"
+
+
+KINDS: dict[str, Callable[[Path], str]] = {"results": result, "errors": errors, "fmt": layout, "plans": plan}

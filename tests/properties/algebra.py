@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import strategies as st
 
 from tests.properties.strategies import inputs, numbers, predicates, windows
-from waterclock.expr.nodes import Expr, array, col, end, lit, start
+from waterclock.expr.nodes import Expr, array, col, end, lit, start, uses_time
 from waterclock.plan import (
     Aggregate,
     AlterLifetime,
@@ -36,6 +38,7 @@ from waterclock.plan import (
 )
 from waterclock.plan.join import KINDS
 from waterclock.plan.window import RESULTS
+from waterclock.reference import Event
 from waterclock.schema import INTEGERS, ORDERED
 from waterclock.time import FOREVER
 
@@ -225,3 +228,150 @@ def algebra(draw: st.DrawFn, points: bool = False, depth: int = 5, exact: bool =
     if depth == 0:
         return draw(st.sampled_from(inputs(points)))
     return draw(rooted(draw(st.sampled_from(OPERATORS)), points, depth, exact))
+
+
+@st.composite
+def conditions(draw: st.DrawFn, node: Node) -> Expr:
+    """A part of a predicate: over any columns, over two of them, over time, or over nothing."""
+    names = [name for name, kind in node.schema if kind in ORDERED]
+    if not names:
+        return draw(predicates(node))
+    one = draw(st.sampled_from(names))
+    kind = node.schema.type_of(one)
+    match draw(st.integers(0, 7)):
+        case 0:
+            return draw(predicates(node))
+        case 1:
+            alike = [name for name, other in node.schema if other == kind]
+            return draw(st.sampled_from([col(one) == col(draw(st.sampled_from(alike))), col(one).is_null()]))
+        case 2:
+            return start().unix_micros() + draw(st.integers(-5, 5)) > 0
+        case 3:
+            truth = draw(st.sampled_from([lit(True), lit(2) > 1, lit(None).is_null(), lit(1) > 2]))
+            return draw(st.sampled_from([truth, truth | col(one).is_null(), truth & col(one).is_not_null()]))
+        case 4:
+            return col(one).is_not_null()
+    if kind == "string":
+        return draw(st.sampled_from([col(one) == "a", col(one).is_in(["a", "ä"]), col(one) != ""]))
+    if kind == "boolean":
+        return col(one)
+    return draw(st.sampled_from([col(one) > draw(st.integers(-3, 3)), col(one) + (lit(1) + 1) != 3]))
+
+
+@st.composite
+def dressed(draw: st.DrawFn, node: Node) -> Node:
+    """Filters and projects on top of a plan, which rename, narrow and compute."""
+    for _ in range(draw(st.integers(1, 3))):
+        if draw(st.booleans()):
+            some = draw(st.lists(conditions(node), min_size=1, max_size=3))
+            predicate = some[0]
+            for other in some[1:]:
+                predicate = predicate & other
+            node = Filter(node, predicate)
+        else:
+            kept = draw(st.lists(st.sampled_from(node.schema.names), min_size=1, max_size=4, unique=True))
+            columns: dict[str, Expr] = {draw(st.sampled_from([name, f"{name}_"])): col(name) for name in kept}
+            if draw(st.booleans()):
+                columns["calculated"] = draw(numbers(node)) + (lit(1) + 2)
+            node = Project(node, tuple(columns.items()))
+    return node
+
+
+@st.composite
+def queries(draw: st.DrawFn, points: bool = False) -> Node:
+    """Plans with filters and projects above joins and aggregates, for rules to move."""
+    parts = []
+    for _ in range(2):
+        node = draw(algebra(points, draw(st.integers(0, 1))))
+        parts.append(_short(draw(dressed(node)) if draw(st.booleans()) else node))
+    for _ in range(draw(st.integers(1, 2))):
+        operator = draw(st.sampled_from((*STATEFUL, *STATEFUL, *STATELESS)))
+        parts[0] = _short(draw(dressed(draw(over(operator, *parts)))))
+        if draw(st.integers(0, 3)) == 0:
+            parts[1] = parts[0]
+    return parts[0]
+
+
+# -- plans for rules of the optimizer ----------------------------------------------------------------------
+
+_LIFETIMES = ("shift", "set_duration", "extend", "clip_duration", "chop", "point_at_end")
+
+
+@st.composite
+def dense(draw: st.DrawFn) -> Event:
+    """Events that meet: few keys, few values, little time."""
+    vs = draw(st.integers(0, 8))
+    ve = draw(st.one_of(st.integers(vs + 1, vs + 9), st.integers(vs + 1, vs + 9), st.just(FOREVER)))
+    x, y = draw(st.sampled_from([None, -1, 0, 1, 2])), draw(st.sampled_from([None, 0.5, 2.0]))
+    return vs, ve, {"t": vs, "e": None if ve == FOREVER else ve, "k": draw(st.sampled_from("ab")), "x": x, "y": y}
+
+
+@st.composite
+def operands(draw: st.DrawFn, finite: bool) -> Node:
+    """An input with few columns, of events that end or of any."""
+    source = draw(st.sampled_from(inputs(points=False)))
+    kept = draw(st.sampled_from([["k", "x"], ["k", "x", "y"], ["x", "k"]]))
+    node: Node = Project(source, tuple((name, col(name)) for name in kept))
+    match draw(st.integers(0, 5)):
+        case 0:
+            node = Filter(node, draw(conditions(node)))
+        case 1:
+            node = SnapshotAggregate(
+                ClipDuration(node, 4), (), (("n", Aggregate("count")), ("x", Aggregate("max", col("x"))))
+            )
+    return ClipDuration(node, 6) if finite else node
+
+
+@st.composite
+def choices(draw: st.DrawFn, node: Node) -> Expr:
+    """Conditions, joined by AND and OR."""
+    found = draw(conditions(node))
+    for _ in range(draw(st.integers(0, 2))):
+        other = draw(conditions(node))
+        found = draw(st.sampled_from([found & other, found & other, found | other]))
+    return found
+
+
+@st.composite
+def focused(draw: st.DrawFn, operator: str) -> Node:
+    """A filter and a choice of columns right above an operator, or another change of lifetimes."""
+    finite = draw(st.booleans())
+    node = draw(over(operator, draw(operands(finite)), draw(operands(finite))))
+    if isinstance(node, Join) and draw(st.booleans()):
+        pair = replace(node, kind="inner", residual=None)
+        condition = draw(choices(pair))
+        node = replace(node, residual=None if uses_time(condition) else condition)
+    for _ in range(draw(st.integers(0, 2)) if operator in _LIFETIMES else 0):
+        node = draw(lifetimes(draw(st.sampled_from(_LIFETIMES)), node))
+    if draw(st.integers(0, 3)):
+        node = Filter(node, draw(choices(node)))
+    if draw(st.booleans()):
+        kept = draw(st.lists(st.sampled_from(node.schema.names), min_size=1, max_size=2, unique=True))
+        node = Project(node, tuple((name, col(name)) for name in kept))
+    return node
+
+
+@st.composite
+def chains(draw: st.DrawFn) -> Node:
+    """Changes of lifetimes on top of each other, and unions of them."""
+    node = draw(st.sampled_from(inputs(points=False)))
+    for _ in range(draw(st.integers(2, 4))):
+        node = draw(lifetimes(draw(st.sampled_from(_LIFETIMES)), node))
+        if draw(st.integers(0, 5)) == 0:
+            node = Union((node, draw(st.sampled_from(inputs(points=False)))))
+    return node
+
+
+@st.composite
+def picked(draw: st.DrawFn) -> Node:
+    """Some groups of what is grouped: by a key, by a value that is no key, or by columns that are left."""
+    operator = draw(st.sampled_from(["window", "snapshot", "session", "count", "top", "session_lifetime", "stitch",
+                                     "distinct"]))  # fmt: skip
+    source = Project(inputs(points=False)[0], (("k", col("k")), ("x", col("x"))))
+    below: Node = ClipDuration(source, 4) if draw(st.booleans()) else source
+    node = draw(over(operator, below, below))
+    by = [name for name in ("k", "x") if name in node.schema]
+    if by and draw(st.integers(0, 3)):
+        name = draw(st.sampled_from(by))
+        node = Filter(node, col(name) == "a" if name == "k" else col(name) > 0)
+    return Project(node, ((node.schema.names[-1], col(node.schema.names[-1])),)) if draw(st.booleans()) else node

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,10 +13,9 @@ import waterclock as wc
 from tests.properties.strategies import SCHEMA, Script
 from waterclock.catalog import Catalog
 from waterclock.lang.fluent import Stream
+from waterclock.optimizer.parallelism import Parallelism, Tasks
 from waterclock.plan import Node
 from waterclock.reference import Event
-from waterclock.runtime import vertex
-from waterclock.runtime.coordinator import Parallelism
 from waterclock.runtime.log import StreamReader
 from waterclock.schema import VE, VS
 from waterclock.time import BEGINNING, FOREVER
@@ -42,12 +41,13 @@ class Played:
 
 @contextmanager
 def tasks(count: int) -> Iterator[None]:
-    """Every epoch that has rows gets up to ``count`` tasks, however small it is."""
+    """Every epoch gets ``count`` tasks, even one without rows; some stages, and some whole epochs, get fewer."""
 
-    def parallelism(most: int) -> Parallelism:
-        return Parallelism(count, rows_per_task=1)
+    def split(self: Parallelism, rows: Mapping[str, int], flows: Mapping[str, int]) -> Tasks:
+        most = 1 if sum(rows.values()) % 3 == 2 else count
+        return Tasks(most, tuple(max(1, most - stage % 2) for stage in range(self.plan.stages - 1)))
 
-    with mock.patch.object(vertex.c, "Parallelism", parallelism):
+    with mock.patch.object(Parallelism, "tasks", split):
         yield
 
 

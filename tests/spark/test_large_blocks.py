@@ -57,7 +57,7 @@ def output(store: Path) -> pl.DataFrame:
     return frame.sort(VS, VE, "key", "text", "other")
 
 
-@pytest.mark.parametrize("tasks", [1, 3])
+@pytest.mark.parametrize("tasks", [1, 2, 3])
 @pytest.mark.usefixtures("many_tasks")
 def test_equals_offline(tasks: int, make_app: Callable[..., wc.App], tmp_path: Path) -> None:
     for name, mode, options in (("desk", "offline", {}), ("spark", "drain", {"tasks": tasks, "epoch_rows": EPOCH})):

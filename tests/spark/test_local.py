@@ -87,8 +87,12 @@ def test_equals_offline_for_any_number_of_tasks(
 ) -> None:
     app = make_app(tasks=tasks, epoch_rows=900)
     feed(build(app))
-    app.run(mode="drain").wait()
+    handle = app.run(mode="drain")
+    handle.wait()
     equal(outputs(tmp_path / "store"), expected(make_app, tmp_path))
+    sent = {vertex.name: (vertex.sent_rows, vertex.sent_bytes) for vertex in handle.status().vertices}
+    assert sent["extreme"] == (0, 0)  # it has no state, so nothing is exchanged
+    assert 0 < sent["per_key"][0] < sent["per_key"][1]
 
 
 @pytest.mark.parametrize("seed", [1, 2])

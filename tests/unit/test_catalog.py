@@ -15,7 +15,7 @@ from waterclock.errors import StoreError
 
 
 def intent(epoch: int = 0) -> Intent:
-    return Intent(epoch, {"s": Range(0, 10, 1, 2)}, 1, 1)
+    return Intent(epoch, {"s": Range(0, 10, 1, 2)}, 1, (1,))
 
 
 def with_vertex(root: Path) -> Catalog:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from waterclock.catalog import Intent, Range, Snapshot
+from waterclock.optimizer.parallelism import Tasks
 from waterclock.runtime.coordinator import (
     Commit,
     Committed,
@@ -18,7 +21,6 @@ from waterclock.runtime.coordinator import (
     InvalidTransition,
     Offer,
     Offered,
-    Parallelism,
     Record,
     Recovered,
     StopRequested,
@@ -26,8 +28,14 @@ from waterclock.runtime.coordinator import (
 from waterclock.time import BEGINNING
 
 
+def split(rows: Mapping[str, int], flows: Mapping[str, int]) -> Tasks:
+    """One task for every hundred rows that come in, and for those that go on as far as is known."""
+    taken = sum(rows.values())
+    return Tasks(1 + taken // 100, (1 + flows.get("node", taken) // 100,))
+
+
 def fresh(*inputs: str) -> Coordinator:
-    coordinator = Coordinator(inputs or ("s",), Parallelism(4, rows_per_task=100))
+    coordinator = Coordinator(inputs or ("s",), split)
     assert coordinator.handle(Recovered(Snapshot(), None)) == []
     return coordinator
 
@@ -47,7 +55,7 @@ def test_nothing_to_do_costs_nothing() -> None:
 
 
 def test_an_epoch_is_recorded_before_it_is_executed() -> None:
-    intent = Intent(0, {"s": Range(0, 10, BEGINNING, 5)}, 1, 1)
+    intent = Intent(0, {"s": Range(0, 10, BEGINNING, 5)}, 1, (1,))
     assert fresh().handle(Offered({"s": Offer(10, 5)})) == [Record(intent), Execute(intent)]
 
 
@@ -62,13 +70,13 @@ def test_the_next_intent_goes_into_the_commit() -> None:
     coordinator.handle(Offered({"s": Offer(10, 5)}))
     (commit,) = coordinator.handle(Executed({"s": Offer(250, 9)}))
     assert isinstance(commit, Commit)
-    assert commit.following == Intent(1, {"s": Range(10, 250, 5, 9)}, 3, 3)
+    assert commit.following == Intent(1, {"s": Range(10, 250, 5, 9)}, 3, (3,))
     assert coordinator.handle(Committed(after(commit.intent), None)) == [Execute(commit.following)]
 
 
 def test_a_recorded_intent_is_executed_first_at_start() -> None:
-    intent = Intent(4, {"s": Range(7, 9, 1, 2)}, 1, 1)
-    coordinator = Coordinator(("s",), Parallelism(2))
+    intent = Intent(4, {"s": Range(7, 9, 1, 2)}, 1, (1,))
+    coordinator = Coordinator(("s",), split)
     snapshot = Snapshot(epoch=3, positions={"s": 7}, ctis={"s": 1})
     assert coordinator.handle(Recovered(snapshot, intent)) == [Execute(intent)]
 
@@ -94,6 +102,16 @@ def test_an_impossible_event_tells_the_story() -> None:
     coordinator = fresh()
     with pytest.raises(InvalidTransition, match=r"Executed while idle.*new\+Recovered"):
         coordinator.handle(Executed({}))
+
+
+def test_what_was_counted_decides_and_is_recorded() -> None:
+    coordinator = Coordinator(("s",), split)
+    coordinator.handle(Recovered(Snapshot(flows={"node": 5}), None))
+    record, execute = coordinator.handle(Offered({"s": Offer(250, 9)}))
+    assert isinstance(record, Record)
+    assert (record.intent.readers, record.intent.parts) == (3, (1,))
+    assert Intent.from_json(record.intent.to_json()) == record.intent
+    assert execute == Execute(record.intent)
 
 
 @settings(max_examples=300, deadline=None)

@@ -200,7 +200,7 @@ def test_retention_waits_for_every_reader(make_app: Callable[..., wc.App], tmp_p
     for number in range(50):
         events.push([{"n": number}])
     catalog = Catalog.open(tmp_path / "store")
-    app._declare(catalog)
+    app._declare(catalog, app._plans(catalog))
     keeper.Keeper(Store(catalog, None), []).tidy()
     assert catalog.streams.get("events").first == 0, "nobody has read them yet"
     app.run(mode="offline")

@@ -143,7 +143,7 @@ def test_a_writer_that_comes_second_compares(make_app: MakeApp, tmp_path: Path) 
     app = make_app()
     declare(app)
     catalog = Catalog.open(tmp_path / "store", create=True)
-    app._declare(catalog)
+    app._declare(catalog, app._plans(catalog))
     store = Store(catalog, None)
     one, other, third = (StreamLog(store, "shops") for _ in range(3))
     rows = app._tables["shops"][1]

@@ -19,6 +19,8 @@ DEEP = 4
 @dataclass
 class View:
     name: str
+    label: str
+    """Of the node that it is the view of."""
     sql: str
     depth: int
     """How many costly views stand on each other here; 0 where computing it again only reads the stream again."""
@@ -62,7 +64,7 @@ class Query:
             return self._compiled(self._outputs[node.stream])
         if node.identity not in self._by_identity:
             sql = f"SELECT * FROM {self.view(node)}" if isinstance(node, Input) else self._rules[type(node)](self, node)
-            view = View(f"view_{len(self.views)}", sql, self._depth(node))
+            view = View(f"view_{len(self.views)}", node.label, sql, self._depth(node))
             self._by_identity[node.identity] = view
             self.views.append(view)
         return self._by_identity[node.identity]

@@ -24,6 +24,10 @@ class Catalog:
         self.sinks = Sinks(self._db)
 
     @staticmethod
+    def is_in(store: str | Path) -> bool:
+        return (Path(store) / FILE).exists()
+
+    @staticmethod
     def open(store: str | Path, create: bool = False) -> Catalog:
         root = Path(store).absolute()
         if create:
@@ -33,7 +37,7 @@ class Catalog:
                 raise StoreError("STORE.NOT_WRITABLE", store=root, reason=error.strerror) from error
         elif not root.exists():
             raise StoreError("STORE.NOT_THERE", store=root)
-        elif not (root / FILE).exists():
+        elif not Catalog.is_in(root):
             raise StoreError("STORE.NOT_A_STORE", store=root)
         return Catalog(root)
 

@@ -39,8 +39,8 @@ class Intent:
     inputs: dict[str, Range]
     readers: int
     """Tasks that read the input."""
-    parts: int
-    """Tasks that own a range of keys each."""
+    parts: tuple[int, ...]
+    """For each stage behind, how many tasks own a range of keys each."""
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), sort_keys=True)
@@ -49,7 +49,7 @@ class Intent:
     def from_json(text: str) -> Intent:
         fields = json.loads(text)
         fields["inputs"] = {name: Range(**values) for name, values in fields["inputs"].items()}
-        return Intent(**fields)
+        return Intent(**fields | {"parts": tuple(fields["parts"])})
 
 
 @dataclass(frozen=True)
@@ -70,6 +70,10 @@ class Snapshot:
     output_end: int = 0
     output_rows: int = 0
     digest: int = 0
+    flows: dict[str, int] = field(default_factory=dict)
+    """Rows counted lately: by stream those taken, by node those it gave, by ``target:leg`` those sent to it."""
+    paces: dict[str, list[int]] = field(default_factory=dict)
+    """By stream: rows, and the event time in microseconds that they cover."""
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), sort_keys=True)

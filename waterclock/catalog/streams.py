@@ -207,6 +207,11 @@ class Streams:
             for row in self._db.query("SELECT DISTINCT path FROM segments WHERE path IS NOT NULL AND external IS NULL")
         ]
 
+    def row_size(self, name: str) -> float | None:
+        """Bytes per row as they are stored; None before the first."""
+        length, rows = self._db.query("SELECT sum(length), sum(rows) FROM segments WHERE stream = ?", name)[0]
+        return length / rows if rows else None
+
     def counts(self) -> tuple[int, int]:
         """Number of segments, and rows in all streams."""
         row = self._db.query("SELECT count(*), coalesce(sum(rows), 0) FROM segments")[0]

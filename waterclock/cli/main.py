@@ -11,6 +11,7 @@ import click
 from waterclock import __version__
 from waterclock.cli.conformance import conformance
 from waterclock.cli.doctor import doctor
+from waterclock.cli.explain import explain
 from waterclock.cli.look import status, streams, tail
 from waterclock.cli.program import fmt, init, lint
 from waterclock.cli.run import run
@@ -45,12 +46,13 @@ def main(traceback: bool) -> None:
     \b
     waterclock doctor                          is this machine ready?
     waterclock init hello                      make a first project
+    waterclock explain app.sql                 what would it do?
     waterclock run app.sql --store ./store     run an app until Ctrl-C
     waterclock tail per_user --store ./store   see its newest results
     """
 
 
-for command in (init, run, lint, fmt, status, streams, tail, doctor, conformance):
+for command in (init, run, lint, fmt, explain, status, streams, tail, doctor, conformance):
     main.add_command(command)
 
 if __name__ == "__main__":

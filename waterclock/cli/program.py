@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -26,9 +27,8 @@ def lint(files: tuple[Path, ...], params: tuple[str, ...]) -> None:
     """
     failed = False
     for file in files:
-        errors, notes = _checked(file, params)
-        for error in errors:
-            click.echo(error_text(error.code, error.message, error.hint), err=True)
+        errors, notes = checked(file, params)
+        show_errors(errors)
         for note in notes:
             click.echo(note, err=True)
         if not errors:
@@ -38,7 +38,13 @@ def lint(files: tuple[Path, ...], params: tuple[str, ...]) -> None:
         raise SystemExit(2)
 
 
-def _checked(file: Path, params: tuple[str, ...]) -> tuple[list[WaterclockError], list[str]]:
+def show_errors(errors: Sequence[WaterclockError]) -> None:
+    for error in errors:
+        click.echo(error_text(error.code, error.message, error.hint), err=True)
+
+
+def checked(file: Path, params: tuple[str, ...]) -> tuple[list[WaterclockError], list[str]]:
+    """All errors of a program, and what is not used in it."""
     if file.suffix != ".sql":
         try:
             load(file, None, None, params)

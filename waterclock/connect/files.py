@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import glob
 import os
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -29,6 +30,9 @@ from waterclock.streams.border import LIMIT, extent_fits
 
 BLOCK = 32 << 20
 LOOK_EVERY = 0.05
+CLOCK = 5 if sys.platform == "linux" else time.CLOCK_REALTIME
+"""The clock that file systems stamp with: Linux's CLOCK_REALTIME_COARSE, which lags behind ``time.time_ns``."""
+TICK = 0.01
 SETTLED = 2_000_000_000
 """A directory whose time stamp is this many nanoseconds old has not changed since the last look."""
 
@@ -206,9 +210,8 @@ class FileReader:
     # -- which files ---------------------------------------------------------------------------------------
 
     def _look(self, missed: Callable[[set[str]], list[str]]) -> None:
-        looked = time.time_ns()
+        names, looked = self._names()
         self._next_look = time.monotonic() + LOOK_EVERY
-        names = self._directory.look()
         last, partly = self.position.file, self.position.offset is not None
         behind = {name for name in names if name < last or (name == last and not partly)}
         for name in missed(behind)[:1]:
@@ -220,12 +223,31 @@ class FileReader:
         self._queue = [name for name in reversed(names) if name not in behind]
         self.position = replace(self.position, looked=looked)
 
+    def _names(self) -> tuple[list[str], int]:
+        """What is there, and a time: all of it came before, everything that comes later has that time or a later one.
+
+        So a name that came in this very tick waits for the next one; the tries are bounded, since clocks may differ.
+        """
+        for _ in range(5):
+            looked = time.clock_gettime_ns(CLOCK)
+            names = self._directory.look()
+            if all(name in self._known or self._came(name) < looked for name in names):
+                break
+            time.sleep(TICK)
+        return names, looked
+
+    def _came(self, name: str) -> int:
+        try:
+            return (self._directory.root / name).stat().st_ctime_ns
+        except FileNotFoundError:
+            return 0
+
     def _missed(self, behind: set[str]) -> list[str]:
         """After a restart: names that sort before the last one taken and were never taken."""
         at = self.position
         if (len(behind), _digest(behind)) == (at.taken, at.digest):
             return []
-        return sorted(name for name in behind if (self._directory.root / name).stat().st_ctime_ns > at.looked)
+        return sorted(name for name in behind if self._came(name) >= at.looked)
 
     # -- what is in them -----------------------------------------------------------------------------------
 
@@ -302,7 +324,8 @@ def read_file(path: Path, declaration: Declaration) -> tuple[pl.DataFrame, list[
 def _format(path: Path, given: str | None) -> str:
     form = given or SUFFIXES.get(path.suffix.lower())
     if form is None:
-        reason = f"its format does not follow from {path.suffix!r}; name it: files(..., format='jsonl')"
+        how = "files(..., format='jsonl') (in SQL: format => 'jsonl')"
+        reason = f"its format does not follow from {path.suffix!r}; name it: {how}"
         raise DataError("DATA.UNREADABLE", path=path, reason=reason)
     return form
 

@@ -11,7 +11,8 @@ import polars as pl
 
 from waterclock.hashing import hash_rows
 from waterclock.plan.nodes import Node
-from waterclock.schema import HASH, VE, VS
+from waterclock.schema import HASH
+from waterclock.state.order import in_order
 from waterclock.state.table import Table, distinct
 
 _SAMPLE = 1024
@@ -87,12 +88,17 @@ def hashed(frame: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """With the hash of the key, in the order that tables have."""
     hashes = hash_rows(frame, keys)
     rows = frame.with_columns(pl.Series(HASH, hashes, dtype=pl.UInt64))
-    if np.unique(hashes[:_SAMPLE]).size == hashes[:_SAMPLE].size:  # keys that seem to be unique: one column is enough
-        ordered = rows.sort(HASH)
-        found = ordered[HASH].to_numpy()
-        if (found[1:] != found[:-1]).all():
-            return ordered
-    return rows.sort(HASH, VS, VE)
+    return packed(in_order(rows))
+
+
+def packed(rows: pl.DataFrame) -> pl.DataFrame:
+    """With texts that lie in memory as the rows do: what reads them afterwards need not jump."""
+    texts = [name for name, kind in rows.schema.items() if kind == pl.String]
+    if rows.height < _SAMPLE or not texts:
+        return rows
+    laid = pl.from_arrow(rows.select(texts).to_arrow(compat_level=pl.CompatLevel.oldest()))
+    assert isinstance(laid, pl.DataFrame)
+    return rows.with_columns(laid.get_columns())
 
 
 def hashes_of(*found: pl.DataFrame | np.ndarray | None) -> np.ndarray:

@@ -99,22 +99,29 @@ class JoinOperator(Operator):
         self, turn: Turn, lefts: pl.DataFrame | None, rights: pl.DataFrame | None, left_cover: Cover, right_cover: Cover
     ) -> list[pl.DataFrame]:
         """New events with those they meet: the pairs, and what they cover of each other."""
-        known_rights = None if lefts is None else self._met(turn.state[RIGHT], lefts)
         if self.kind == "anti":
-            every = together(rights, known_rights)
+            state = turn.state[RIGHT]
+            known = None if lefts is None else state.of(hashes_of(lefts)) if self.pairing.keyed else state.all()
+            every = together(rights, known)
             if every is not None and self._covers:
                 every = folded(every, self.pairing.right_keys)
             self._pair(lefts, every, left_cover, None)
             return []
-        known_lefts = None if rights is None else self._met(turn.state[LEFT], rights)
-        return [
-            *self._pair(lefts, rights, left_cover, right_cover),
-            *self._pair(lefts, known_rights, left_cover, None),
-            *self._pair(known_lefts, rights, None, right_cover),
-        ]
+        found = self._pair(lefts, rights, left_cover, right_cover)
+        for known in self._met(turn.state[RIGHT], lefts):
+            found += self._pair(lefts, known, left_cover, None)
+        for known in self._met(turn.state[LEFT], rights):
+            found += self._pair(known, rights, None, right_cover)
+        return found
 
-    def _met(self, table: Table, rows: pl.DataFrame) -> pl.DataFrame | None:
-        return table.of(hashes_of(rows)) if self.pairing.keyed else table.all()
+    def _met(self, table: Table, rows: pl.DataFrame | None) -> list[pl.DataFrame]:
+        """Rows of the state that new ones may meet. Dead ones do no harm: new rows start behind their end."""
+        if rows is None:
+            return []
+        if self.pairing.keyed:
+            return table.near(hashes_of(rows))
+        known = table.all()
+        return [] if known is None else [known]
 
     def _pair(
         self, left: pl.DataFrame | None, right: pl.DataFrame | None, left_cover: Cover | None, right_cover: Cover | None

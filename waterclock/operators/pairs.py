@@ -20,11 +20,14 @@ from waterclock.operators.coverage import running_max
 from waterclock.plan.join import Join
 from waterclock.schema import HASH, VE, VS
 from waterclock.state import spread
+from waterclock.state.order import in_order
 from waterclock.state.table import equal_range
 from waterclock.time import FOREVER
 
 CHUNK = 2_000_000
 """Candidates that are looked at together."""
+_ALIKE = 8
+"""Sides of which one has at most so many times the rows of the other are walked through together."""
 _LOOSE = 4
 """With more candidates per row than this, rows of very different durations are searched apart."""
 
@@ -111,7 +114,7 @@ def _placed(rows: pl.LazyFrame, keys: Sequence[str], lonely: bool, scattered: bo
         return hashed(frame, keys)
     hashes = hash_rows(frame, keys)
     hashes[alone.to_numpy()] = hash_rows(frame.filter(alone), every)
-    return frame.with_columns(pl.Series(HASH, hashes, dtype=pl.UInt64)).sort(HASH, VS, VE)
+    return in_order(frame.with_columns(pl.Series(HASH, hashes, dtype=pl.UInt64)))
 
 
 # -- overlap -----------------------------------------------------------------------------------------------
@@ -158,12 +161,39 @@ class _Lives:
 def overlapping(left: pl.DataFrame, right: pl.DataFrame, keyed: bool) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """The positions of left and right rows that have the same hash (any, unless ``keyed``) and are alive together."""
     probe, build = _Lives.of(left, keyed), _Lives.of(right, keyed).sorted()
+    if keyed and (equal := merged(probe.hashes, build.hashes)) is not None:
+        for at in range(0, equal[0].size, CHUNK):
+            i, j = (positions[at : at + CHUNK] for positions in equal)
+            alive = (build.ve[j] > probe.vs[i]) & (build.vs[j] < probe.ve[i])
+            if alive.any():
+                yield (i, build.positions[j]) if alive.all() else (i[alive], build.positions[j[alive]])
+        return
     ranges = build.candidates(probe)
     if int((ranges[1] - ranges[0]).sum()) <= _LOOSE * (left.height + right.height):
         yield from _pairs(probe, build, *ranges)
         return
     for some in build.by_duration():
         yield from _pairs(probe, some, *some.candidates(probe))
+
+
+def merged(some: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """The positions of equal values, if both are sorted, about as many, and one side has each value once.
+
+    Polars walks through sorted columns together, where a search would begin anew for each value.
+    """
+    if not _ALIKE * some.size >= others.size >= some.size // _ALIKE:
+        return None
+    steps, other_steps = some[1:] >= some[:-1], others[1:] >= others[:-1]
+    if not steps.all() or not other_steps.all():
+        return None
+    if (some[1:] == some[:-1]).any() and (others[1:] == others[:-1]).any():
+        return None
+    sides = [
+        pl.DataFrame({"h": pl.Series(values).set_sorted(), at: np.arange(values.size, dtype=np.int64)})
+        for at, values in (("i", some), ("j", others))
+    ]
+    found = sides[0].join(sides[1], on="h", how="inner", maintain_order="left_right")
+    return found["i"].to_numpy(), found["j"].to_numpy()
 
 
 def _pairs(

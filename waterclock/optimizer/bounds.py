@@ -32,11 +32,12 @@ def find_unbounded(node: Node) -> tuple[str, Node] | None:
         found = find_unbounded(child)
         if found is not None:
             return found
-    problem = _problem(node)
+    problem = problem_of(node)
     return None if problem is None else (problem, node)
 
 
-def _problem(node: Node) -> str | None:
+def problem_of(node: Node) -> str | None:
+    """What this node itself, over its inputs as they are, would do for ever."""
     if isinstance(node, Join):
         return _join(node)
     if not any(child.endless for child in node.inputs):

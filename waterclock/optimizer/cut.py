@@ -1,16 +1,19 @@
 """Cuts a query into the form that runs: stateful nodes and an output, each fed by legs.
 
 A leg is an origin (a stream or a stateful node) followed by stateless operators. A union is just a target with
-several legs, so it never moves a row. Legs of one target are numbered in plan order, which fixes the order
-of the output whatever the parallelism.
+several legs, so it never moves a row. Legs of one target are numbered in plan order, and the output is in that order.
+
+Rows are exchanged between stages. A node runs one stage behind its deepest origin, or in the same stage if what
+that origin gives is in the right task already (see ``placement``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from waterclock.errors import ConfigError
+from waterclock.optimizer.placement import stays
 from waterclock.plan.nodes import Input, Node, Union
 
 OUTPUT = "output"
@@ -26,6 +29,8 @@ class Leg:
     operators: tuple[Node, ...]
     port: int = 0
     """Which input of its target it feeds."""
+    local: bool = True
+    """It leads to the output, or to a node of the same stage: its rows stay in their task."""
 
 
 @dataclass(frozen=True)
@@ -69,27 +74,43 @@ class VertexPlan:
         yield OUTPUT, self.legs
 
 
-def cut(name: str, root: Node) -> VertexPlan:
-    """The vertex that computes ``root`` and writes it to the stream ``name``."""
+def cut(name: str, root: Node, in_place: bool = True) -> VertexPlan:
+    """The vertex that computes ``root`` and writes it to the stream ``name``.
+
+    Unless ``in_place``, there is an exchange in front of every stateful node.
+    """
     nodes: dict[str, Stateful] = {}
-    legs = tuple(_legs(root, (), nodes))
+    legs = tuple(_legs(root, (), nodes, in_place))
     plan = VertexPlan(name, root, tuple(nodes.values()), legs)
     if not plan.inputs:
         raise ConfigError("PLAN.NO_OUTPUT", app=name)
     return plan
 
 
-def _legs(node: Node, above: tuple[Node, ...], nodes: dict[str, Stateful], port: int = 0) -> Iterator[Leg]:
+def _legs(
+    node: Node, above: tuple[Node, ...], nodes: dict[str, Stateful], in_place: bool, port: int = 0
+) -> Iterator[Leg]:
     if isinstance(node, Input):
         yield Leg(node.stream, 0, node, above, port)
     elif isinstance(node, Union):
         for branch in node.branches:
-            yield from _legs(branch, above, nodes, port)
+            yield from _legs(branch, above, nodes, in_place, port)
     elif node.stateless:
         (child,) = node.inputs
-        yield from _legs(child, (node, *above), nodes, port)
+        yield from _legs(child, (node, *above), nodes, in_place, port)
     else:
         if node.identity not in nodes:
-            inner = tuple(leg for number, child in enumerate(node.inputs) for leg in _legs(child, (), nodes, number))
-            nodes[node.identity] = Stateful(node.identity, 1 + max(leg.stage for leg in inner), node, inner)
+            inner = tuple(
+                leg for number, child in enumerate(node.inputs) for leg in _legs(child, (), nodes, in_place, number)
+            )
+            stage = _stage(node, inner, in_place)
+            inner = tuple(replace(leg, local=leg.stage == stage) for leg in inner)
+            nodes[node.identity] = Stateful(node.identity, stage, node, inner)
         yield Leg(node.identity, nodes[node.identity].stage, node, above, port)
+
+
+def _stage(node: Node, legs: tuple[Leg, ...], in_place: bool) -> int:
+    deepest = max(leg.stage for leg in legs)
+    last = [leg for leg in legs if leg.stage == deepest]
+    at_home = in_place and deepest > 0 and all(stays(leg.source, leg.operators, node, leg.port) for leg in last)
+    return deepest if at_home else deepest + 1

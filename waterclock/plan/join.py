@@ -80,11 +80,8 @@ class Join(Node):
     @property
     def label(self) -> str:
         keys = ", ".join(f"{a} == {b}" for a, b in zip(self.left_keys, self.right_keys, strict=True))
-        names = ", ".join(f"{a} as {b}" for a, b in self.names if a != b)
-        return (
-            f"{self.kind} join on {keys or 'nothing'}"
-            f"{'' if self.residual is None else f' where {self.residual!r}'}{f' ({names})' if names else ''}"
-        )
+        where = "" if self.residual is None else f" where {self.residual!r}"
+        return f"{self.kind} join on {keys or 'nothing'}{where}{show_names(self.right, self.names)}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,9 +131,16 @@ class AsOf(Node):
     @property
     def label(self) -> str:
         keys = ", ".join(f"{a} == {b}" for a, b in zip(self.left_keys, self.right_keys, strict=True))
-        names = ", ".join(f"{a} as {b}" for a, b in self.names if a != b)
         within = "" if self.tolerance is None else f" within {show_duration(self.tolerance)}"
-        return f"{self.kind} as-of join on {keys or 'nothing'}{within}{f' ({names})' if names else ''}"
+        return f"{self.kind} as-of join on {keys or 'nothing'}{within}{show_names(self.right, self.names)}"
+
+
+def show_names(right: Node, names: tuple[tuple[str, str], ...]) -> str:
+    """The right columns that have another name in the result, and those that have none."""
+    given = dict(names)
+    shown = [f"{a} as {b}" for a, b in names if a != b]
+    shown += [f"without {name}" for name in right.schema.names if name not in given]
+    return f" ({', '.join(shown)})" if shown else ""
 
 
 def pair_schema(left: Node, right: Node, names: tuple[tuple[str, str], ...]) -> Schema:

@@ -8,9 +8,11 @@ executed as it stands; after a failure the coordinator halts and the intent wait
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from waterclock.catalog import Intent, Range, Snapshot
+from waterclock.optimizer.parallelism import Tasks
 from waterclock.time import BEGINNING
 
 
@@ -22,23 +24,8 @@ class Offer:
     cti: int
 
 
-@dataclass(frozen=True)
-class Parallelism:
-    """How many tasks an epoch gets: one for a small epoch (no exchange at all), more as it grows.
-
-    An exchange costs about as much as half a million rows of a simple query, so it pays off from two shares on.
-    """
-
-    most: int
-    rows_per_task: int = 500_000
-
-    @property
-    def worth_reading_ahead(self) -> int:
-        """From this many rows on: a job of its own costs as much as some of them."""
-        return self.rows_per_task // 4
-
-    def tasks(self, rows: int) -> int:
-        return 1 if rows <= 2 * self.rows_per_task else min(self.most, -(-rows // self.rows_per_task))
+Splitting = Callable[[Mapping[str, int], Mapping[str, int]], Tasks]
+"""Rows that an epoch takes of each input, and those that were counted until now: how many tasks it gets."""
 
 
 # -- events ------------------------------------------------------------------------------------------------
@@ -118,7 +105,7 @@ class InvalidTransition(Exception):
 @dataclass
 class Coordinator:
     inputs: tuple[str, ...]
-    parallelism: Parallelism
+    split: Splitting
     state: str = "new"
     """new, idle, running, committing, halted"""
     snapshot: Snapshot = field(default_factory=Snapshot)
@@ -200,8 +187,8 @@ class Coordinator:
             start, old = snapshot.positions.get(name, 0), snapshot.ctis.get(name, BEGINNING)
             offer = offers.get(name, Offer(start, old))
             inputs[name] = Range(start, max(start, offer.end), old, max(old, offer.cti))
-        rows = sum(taken.end - taken.start for taken in inputs.values())
-        if rows == 0 and all(taken.new == taken.old for taken in inputs.values()):
+        rows = {name: taken.end - taken.start for name, taken in inputs.items()}
+        if not any(rows.values()) and all(taken.new == taken.old for taken in inputs.values()):
             return None
-        tasks = self.parallelism.tasks(rows)
-        return Intent(snapshot.epoch + 1, inputs, tasks, tasks)
+        tasks = self.split(rows, self.snapshot.flows)
+        return Intent(snapshot.epoch + 1, inputs, tasks.readers, tasks.parts)

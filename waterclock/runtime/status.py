@@ -25,6 +25,9 @@ class VertexStatus:
     """Of that, seconds outside the runner."""
     state_rows: int
     state_bytes: int
+    sent_rows: int = 0
+    """Rows that went from one stage of an epoch to a later one, since the start."""
+    sent_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -54,5 +57,5 @@ def vertex_status(catalog: Catalog, worker: VertexWorker) -> VertexStatus:
         snapshot.cti,
         statistics.median(a + b for a, b in zip(jobs, overheads, strict=False)) if jobs else None,
         statistics.median(overheads) if overheads else None,
-        state_rows, state_bytes,
+        state_rows, state_bytes, worker.progress.sent_rows, worker.progress.sent_bytes,
     )  # fmt: skip

@@ -1,14 +1,17 @@
 """What one task of an epoch does. The in-process runner and Spark's workers run exactly this code.
 
 Stage 0 reads input pieces and runs the legs behind them. Stage k owns a range of keys: it takes the blocks sent to
-its stateful nodes, steps them and runs the legs behind. Blocks for later stages and reports pass through.
+its stateful nodes, steps them and runs the legs behind, which may lead to another node of the stage. Blocks for later
+stages and reports pass through.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -22,8 +25,8 @@ from waterclock.operators.registry import operator_of
 from waterclock.optimizer.cut import OUTPUT, Leg, Stateful, VertexPlan
 from waterclock.runtime.exchange import Block
 from waterclock.runtime.files import Saved, decoded, retain, save
-from waterclock.schema import HASH, VE, VS
-from waterclock.state import Indexed, Run, Table, changes, live_in, merge
+from waterclock.schema import VE, VS
+from waterclock.state import Indexed, Run, Table, changes, in_order, live_in, merge
 from waterclock.storage.blobs import MOST_CHUNKS
 from waterclock.streams import Declaration, Piece, scan_piece
 from waterclock.time import BEGINNING, FOREVER
@@ -50,7 +53,8 @@ class Step:
     epoch: int
     pieces: tuple[tuple[tuple[str, Piece], ...], ...]
     """For each reading task, in order: input stream and piece."""
-    parts: int
+    parts: tuple[int, ...]
+    """How many tasks stage 1, 2... has."""
     ctis: dict[str, int]
     """New CTI of each input stream."""
     node_ctis: dict[str, int]
@@ -61,6 +65,15 @@ class Step:
     runs: dict[str, tuple[Run, ...]]
     merges: dict[str, tuple[Run, ...]]
     """Runs of each node that this step rewrites; all tables together."""
+
+    def keys(self, stage: int) -> list[tuple[int, int]]:
+        """The range of keys of each task of a stage behind the first."""
+        return ranges(self.parts[stage - 1])
+
+    def has_input_of(self, other: Step | None) -> bool:
+        """What was read for the other one is what this one needs."""
+        mine = (self.epoch, self.pieces, self.ctis, self.parts)
+        return other is not None and mine == (other.epoch, other.pieces, other.ctis, other.parts)
 
 
 @dataclass
@@ -77,30 +90,59 @@ class Report:
     tops: dict[str, int] = field(default_factory=dict)
     lows: dict[str, int] = field(default_factory=dict)
     """By node and table: for this range of keys."""
+    rows: dict[str, int] = field(default_factory=dict)
+    """That a node gave; by target and leg, that were sent to it."""
+    sent_rows: int = 0
+    """Handed on to a later stage; what stays in its task is not counted."""
+    sent_bytes: int = 0
 
+
+Given = tuple[list[Block], Report]
+"""What a task gives."""
 
 _operators: dict[str, Operator] = {}
 _lock = threading.Lock()
 
 
 def execute(program: Program, step: Step) -> list[Report]:
-    """The whole step in this process, stage after stage."""
+    """The whole step in this process, one task after another."""
+    return finish(program, step, (read_stage(program, step, index) for index in range(len(step.pieces))), map)
+
+
+def start_reading(program: Program, step: Step, threads: Executor) -> list[Future[Given]]:
+    """Stage 0, its tasks as threads."""
+    return [threads.submit(read_stage, program, step, index) for index in range(len(step.pieces))]
+
+
+def finish(
+    program: Program, step: Step, read: Iterable[Given], over: Callable[..., Iterable[Given]],
+    meanwhile: Callable[[], None] = lambda: None,
+) -> list[Report]:  # fmt: skip
+    """The stages behind what was read. ``over`` is a map; ``meanwhile`` is called once the first is under way."""
     waiting: list[Block] = []
     reports: list[Report] = []
-    for index in range(len(step.pieces)):
-        sent, report = read_stage(program, step, index)
-        reports.append(report)
-        waiting += sent
+
+    def take(given: Iterable[Given]) -> None:
+        for sent, report in given:
+            reports.append(report)
+            waiting.extend(sent)
+
+    take(read)
     for stage in range(1, program.plan.stages):
         here = [block for block in waiting if program.plan.stage_of(block.target) == stage]
-        for part, keys in enumerate(ranges(step.parts)):
-            sent, report = key_stage(program, step, stage, part, [block.part(keys) for block in here])
-            reports.append(report)
-            waiting += sent
+        given = over(partial(_key_stage, program, step, stage, here), range(len(step.keys(stage))))
+        if stage == 1:
+            meanwhile()
+        take(given)
     return reports
 
 
-def read_stage(program: Program, step: Step, index: int) -> tuple[list[Block], Report]:
+def _key_stage(program: Program, step: Step, stage: int, blocks: Sequence[Block], part: int) -> Given:
+    keys = step.keys(stage)[part]
+    return key_stage(program, step, stage, part, [block.part(keys) for block in blocks])
+
+
+def read_stage(program: Program, step: Step, index: int) -> Given:
     """Stage 0: the legs behind the input streams, over the pieces of this task."""
     crashpoints.reach("task.running")
     plan = program.plan
@@ -115,26 +157,37 @@ def read_stage(program: Program, step: Step, index: int) -> tuple[list[Block], R
     return out, report
 
 
-def key_stage(
-    program: Program, step: Step, stage: int, part: int, blocks: Sequence[Block]
-) -> tuple[list[Block], Report]:
+def key_stage(program: Program, step: Step, stage: int, part: int, blocks: Sequence[Block]) -> Given:
     """Stage k: the stateful nodes of this stage over one range of keys, and the legs behind them."""
     plan = program.plan
     report = Report(stage, part)
-    out: list[Block] = []
+    keys = step.keys(stage)[part]
+    here, out = list(blocks), list[Block]()
     for node in plan.nodes:
         if node.stage != stage:
             continue
         # Ordered by origin: the order of arrival never matters.
         arrived = sorted(
-            (block for block in blocks if block.target == node.id), key=lambda block: (block.leg, block.origin)
+            (block for block in here if block.target == node.id), key=lambda block: (block.leg, block.origin)
         )
         output, cti = _step_node(program, step, node, part, arrived, report)
         for target, its_legs in plan.targets():
             for number, leg in enumerate(its_legs):
                 if leg.origin == node.id:
-                    _run_leg(program, step, target, number, leg, output.lazy(), cti, part, out, report)
+                    sent: list[Block] = []
+                    _run_leg(program, step, target, number, leg, output.lazy(), cti, part, sent, report)
+                    if leg.local:
+                        here += [_at_home(block, keys) for block in sent]
+                    else:
+                        out += sent
     return out, report
+
+
+def _at_home(block: Block, keys: tuple[int, int]) -> Block:
+    """A block for a node of the same task."""
+    mine = block.part(keys)
+    assert sum(map(len, mine.tables.values())) == sum(map(len, block.tables.values())), "a row is in the wrong task"
+    return mine
 
 
 def _input(program: Program, step: Step, index: int, leg: Leg) -> pl.LazyFrame:
@@ -153,6 +206,7 @@ def _run_leg(
     if target == OUTPUT:
         report.output_cti = min(report.output_cti, cti)
         collected = rows.collect()
+        report.rows[f"{target}:{number}"] = collected.height
         if collected.height:
             saved = save(program.root, f"streams/{program.plan.name}", step.epoch, collected, state=False)
             report.outputs.append((number, saved, digest(collected)))
@@ -162,6 +216,10 @@ def _run_leg(
     tables = operator.prepare(leg.port, rows)
     top = max((_top(frame) for frame in tables.values()), default=BEGINNING)
     shared = frozenset(spec.name for spec in operator.tables if spec.shared)
+    report.rows[f"{target}:{number}"] = max((frame.height for frame in tables.values()), default=0)
+    if not leg.local:
+        report.sent_rows += sum(frame.height for frame in tables.values())
+        report.sent_bytes += int(sum(frame.estimated_size() for frame in tables.values()))
     out.append(Block(target, number, origin, cti, top, tables, shared))
 
 
@@ -176,7 +234,7 @@ def _step_node(
     program: Program, step: Step, node: Stateful, part: int, blocks: list[Block], report: Report
 ) -> tuple[pl.DataFrame, int]:
     operator = _operator(node)
-    keys = ranges(step.parts)[part]
+    keys = step.keys(node.stage)[part]
     runs = step.runs.get(node.id, ())
     merging = step.merges.get(node.id, ())
     latest = max(latest_of(child, step.ctis) for child in node.node.inputs)
@@ -197,7 +255,7 @@ def _step_node(
     arrived: dict[str, pl.DataFrame] = {}
     for name in {name for block in blocks for name in block.tables}:
         frames = [block.tables[name] for block in blocks if name in block.tables]
-        arrived[name] = frames[0] if len(frames) == 1 else operator.fold(name, pl.concat(frames)).sort(HASH, VS, VE)
+        arrived[name] = frames[0] if len(frames) == 1 else in_order(operator.fold(name, pl.concat(frames)))
     stepped = operator.step(Turn(arrived, state, tuple(old), tuple(new), top, part == 0))
     mapped = files | {run.blob for run in runs}
     if sum(blob.length for blob in mapped) > LARGE_STATE:
@@ -225,6 +283,7 @@ def _step_node(
             for run in past:
                 run.rest()
     report.tops[node.id] = top
+    report.rows[node.id] = stepped.output.height
     return stepped.output, stepped.cti
 
 
@@ -234,7 +293,7 @@ def _merged(operator: Operator, spec: Spec, runs: Sequence[Indexed], keys: tuple
     merged: list[pl.DataFrame] = []
     for some in ranges(min(MOST_CHUNKS, 1 + rows // MERGED), keys):
         frames = [run.frame[slice(*run.rows_in(some))] for run in runs]
-        merged.append(operator.fold(spec.name, merge(frames, low, spec.mortal)).sort(HASH, VS, VE))
+        merged.append(in_order(operator.fold(spec.name, merge(frames, low, spec.mortal))))
     return pl.concat(merged)
 
 

@@ -5,19 +5,20 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from waterclock import crashpoints
 from waterclock.catalog import Commit, Intent, Snapshot
 from waterclock.errors import RunError, StoreError, UserError, WaterclockError
 from waterclock.operators.registry import latest as latest_of
 from waterclock.optimizer.cut import OUTPUT
-from waterclock.plan.aggregate import WindowAggregate
+from waterclock.optimizer.parallelism import Parallelism
+from waterclock.optimizer.statistics import Statistics
 from waterclock.runtime import coordinator as c
 from waterclock.runtime.inprocess import InProcessRunner
+from waterclock.runtime.measured import counted
 from waterclock.runtime.recovery import check_output, producer_of, roll_back
-from waterclock.runtime.runner import Read, Runner
+from waterclock.runtime.runner import Runner
 from waterclock.runtime.store import Store
 from waterclock.runtime.task import Program, Report, Step
 from waterclock.state import Run, pick_merge
@@ -30,10 +31,6 @@ SMALL_STATE = 64 << 20
 """An epoch that only moves time runs in the driver unless the state is larger than this."""
 
 
-HEAVY = 2
-"""A row of any operator but a fixed window costs about so many times more: smaller epochs are worth an exchange."""
-
-
 @dataclass
 class Progress:
     """Figures of the last epochs, for status and the live line."""
@@ -41,6 +38,9 @@ class Progress:
     epoch: int = -1
     rows_in: int = 0
     rows_out: int = 0
+    sent_rows: int = 0
+    sent_bytes: int = 0
+    """From stage to stage, see ``Report``."""
     job_seconds: deque[float] = field(default_factory=lambda: deque(maxlen=500))
     overhead_seconds: deque[float] = field(default_factory=lambda: deque(maxlen=500))
     """Of an epoch's time, what was not spent in the runner."""
@@ -57,19 +57,13 @@ class Done:
     job_seconds: float
 
 
-@dataclass(frozen=True)
-class Ahead:
-    """The input of the next epoch, which is read while this one is computed."""
-
-    intent: Intent
-    offers: dict[str, c.Offer]
-    read: Future[Read]
-
-
 class VertexWorker:
     poll = 0.01
 
-    def __init__(self, store: Store, program: Program, runner: Runner, max_rows: int, most_tasks: int | None) -> None:
+    def __init__(
+        self, store: Store, program: Program, runner: Runner, max_rows: int, most_tasks: int | None,
+        statistics: Statistics,
+    ) -> None:  # fmt: skip
         self.name = f"vertex {program.plan.name}"
         self.store = store
         self.program = program
@@ -84,17 +78,12 @@ class VertexWorker:
         self._stop_requested = threading.Event()
         self._peers: dict[str, VertexWorker] = {}
         self._in_driver = InProcessRunner()
-        self._parallelism = c.Parallelism(most_tasks or runner.cores)
-        if any(not isinstance(node.node, WindowAggregate) for node in program.plan.nodes):
-            share = max(1, self._parallelism.rows_per_task // HEAVY)
-            self._parallelism = replace(self._parallelism, rows_per_task=share)
-        self._coordinator = c.Coordinator(self.inputs, self._parallelism)
+        self._parallelism = Parallelism(program.plan, most_tasks or runner.cores, runner.threads, statistics)
+        self._coordinator = c.Coordinator(self.inputs, self._parallelism.tasks)
         self._todo: deque[c.Instruction] = deque()
         self._done: Done | None = None
-        self._ahead: Ahead | None = None
-        self._reader: ThreadPoolExecutor | None = None
-        if runner.reads_ahead and program.plan.stages > 1:
-            self._reader = ThreadPoolExecutor(1, thread_name_prefix=f"{self.name}, reading ahead")
+        self._promised: dict[str, c.Offer] | None = None
+        """What the next epoch takes, when its input is already being read."""
 
     def know(self, peers: dict[str, VertexWorker]) -> None:
         """The other vertices of the app, by name."""
@@ -123,8 +112,6 @@ class VertexWorker:
         instruction = self._todo.popleft()
         if isinstance(instruction, c.Halt):
             self.halted = True
-            if self._reader is not None:
-                self._reader.shutdown(wait=False)
             return False
         if isinstance(instruction, c.Execute) and not self._is_there(instruction.intent):
             self._todo.appendleft(instruction)  # its producer was rolled back and is computing it again
@@ -153,8 +140,8 @@ class VertexWorker:
 
     def _recover(self) -> list[c.Instruction]:
         epochs = self.store.catalog.epochs
-        self._ahead = None
-        self._coordinator = c.Coordinator(self.inputs, self._parallelism)
+        self._promised = None
+        self._coordinator = c.Coordinator(self.inputs, self._parallelism.tasks)
         snapshot = epochs.snapshot(self.vertex)
         self.progress.epoch = snapshot.epoch
         return self._coordinator.handle(c.Recovered(snapshot, epochs.pending(self.vertex)))
@@ -182,9 +169,7 @@ class VertexWorker:
             runner = self._in_driver if small else self.runner
             started = time.perf_counter()
             try:
-                read = self._take_ahead(intent)
-                self._read_ahead(intent)
-                reports = runner.run(self.program, step, read)
+                reports = runner.run(self.program, step, self._following(intent))
                 break
             except Damaged as damage:
                 if damage.blob in {run.blob for runs in step.runs.values() for run in runs}:
@@ -193,24 +178,24 @@ class VertexWorker:
                 self._wait_for_repair(damage)
         self._done = Done(reports, merged, began, time.perf_counter() - started)
         self.progress.rows_in += rows
-        offers = self._ahead.offers if self._ahead is not None else self._offers(_behind(intent))
+        offers, self._promised = self._promised or self._offers(_behind(intent)), None
         return self._coordinator.handle(c.Executed(offers))
 
-    def _take_ahead(self, intent: Intent) -> Read | None:
-        """What was read of this epoch while the last one was computed."""
-        ahead, self._ahead = self._ahead, None
-        return ahead.read.result() if ahead is not None and ahead.intent == intent else None
-
-    def _read_ahead(self, intent: Intent) -> None:
-        """Begins to read the epoch behind this one, if there is enough for it already."""
-        if self._reader is None:
-            return
+    def _following(self, intent: Intent) -> Step | None:
+        """The step behind this one, if there is enough for it already: its input can be read at once."""
+        self._promised = None
+        if self.program.plan.stages == 1:
+            return None
         offers = self._offers(_behind(intent))
         following = self._coordinator.preview(offers)
-        if following is not None and _rows(following) >= self._parallelism.worth_reading_ahead:
-            ctis = {name: taken.new for name, taken in following.inputs.items()}
-            step = Step(following.epoch, self._pieces(following), following.parts, ctis, {}, {}, {}, {}, {})
-            self._ahead = Ahead(following, offers, self._reader.submit(self.runner.read, self.program, step))
+        if following is None:
+            return None
+        rows = {name: taken.end - taken.start for name, taken in following.inputs.items()}
+        if not self._parallelism.is_worth_reading_ahead(rows, self._coordinator.snapshot.flows):
+            return None
+        self._promised = offers
+        ctis = {name: taken.new for name, taken in following.inputs.items()}
+        return Step(following.epoch, self._pieces(following), following.parts, ctis, {}, {}, {}, {}, {})
 
     def _is_there(self, intent: Intent) -> bool:
         marks = self.store.catalog.streams.marks()
@@ -322,12 +307,14 @@ class VertexWorker:
         self.store.bell.ring()
         self.progress.epoch = intent.epoch
         self.progress.rows_out += snapshot.output_rows
+        self.progress.sent_rows += sum(report.sent_rows for report in done.reports)
+        self.progress.sent_bytes += sum(report.sent_bytes for report in done.reports)
         self.progress.job_seconds.append(done.job_seconds)
         self.progress.overhead_seconds.append(time.perf_counter() - done.began - done.job_seconds)
         return self._coordinator.handle(c.Committed(snapshot, pending))
 
     def _output(self, intent: Intent, before: Snapshot, reports: list[Report]) -> tuple[list[Segment], Snapshot]:
-        # By leg and then by task: the same order of rows whatever the number of tasks.
+        # By leg and then by task, whose number the intent records: an epoch done again gives the same numbers.
         parts = sorted(
             ((leg, report.index, saved, digest) for report in reports for leg, saved, digest in report.outputs),
             key=lambda part: part[:2],
@@ -350,19 +337,26 @@ class VertexWorker:
         for report in reports:
             for name, low in report.lows.items():
                 lows[name] = min(low, lows.get(name, low))  # what one range of keys still needs, stays
+        node_ctis: dict[str, int] = {}
+        tops = {OUTPUT: latest}
+        for report in reports:
+            for name, seen in report.ctis.items():
+                assert node_ctis.setdefault(name, seen) == seen, "tasks of a stage differ in time"
+            for name, top in report.tops.items():
+                tops[name] = max(top, tops.get(name, top))
         snapshot = Snapshot(
             epoch=intent.epoch,
             positions={name: taken.end for name, taken in intent.inputs.items()},
             ctis=after,
-            node_ctis={name: cti for report in reports for name, cti in report.ctis.items()},
-            tops={name: top for report in reports for name, top in report.tops.items()} | {OUTPUT: latest},
+            node_ctis=node_ctis,
+            tops=tops,
             lows=lows,
             cti=cti,
             output_end=at,
             output_rows=at - before.output_end,
             digest=sum(digest for *_, digest in parts) % 2**64,
         )
-        return segments, snapshot
+        return segments, counted(before, snapshot, intent, reports)
 
     def _kept_runs(self, reports: list[Report]) -> tuple[Run, ...]:
         kept: list[Run] = []

@@ -16,11 +16,13 @@ import polars as pl
 
 from waterclock.hashing import SPACE
 from waterclock.schema import HASH, VE, VS
+from waterclock.state.order import in_order
 from waterclock.time import BEGINNING
 
 ID = "_id"
 GONE = "_gone"
 _CHUNK = 256
+_NEAR = 4
 
 
 class Indexed:
@@ -88,6 +90,21 @@ class Table:
             elif positions.size:
                 found.append(run.frame[positions])
         return self._live(found)
+
+    def near(self, hashes: np.ndarray) -> list[pl.DataFrame]:
+        """The live rows of some keys and perhaps others, dead ones too; every frame in order of hash and start.
+
+        Where a run is not much larger than what is looked for, looking costs more than it saves.
+        """
+        found: list[pl.DataFrame] = []
+        for run, (start, end) in self._runs:
+            if end - start <= _NEAR * hashes.size:
+                found.append(run.frame.slice(start, end - start))
+                continue
+            positions = spread(*(edge + start for edge in equal_range(run.hashes[start:end], hashes)))
+            if positions.size:
+                found.append(run.frame[positions])
+        return found
 
     def due(self, after: int, upto: int, column: str = VE) -> np.ndarray:
         """The hashes of the keys that have a row with ``after < column <= upto``: sorted and distinct."""
@@ -202,7 +219,7 @@ def merge(frames: Sequence[pl.DataFrame], low: int, mortal: bool) -> pl.DataFram
     rows = pl.concat(frames, how=_how(mortal)).filter(pl.col(VE) > low)
     if mortal:
         rows = without_gone(rows, keep_graves=True)
-    return rows.sort(HASH, VS, VE, maintain_order=True)
+    return in_order(rows)
 
 
 def changes(added: pl.DataFrame | None, removed: pl.DataFrame | None, mortal: bool, epoch: int) -> pl.DataFrame | None:
@@ -212,7 +229,7 @@ def changes(added: pl.DataFrame | None, removed: pl.DataFrame | None, mortal: bo
     if not mortal:
         assert removed is None, "rows of this table go only by time"
         assert added is not None
-        return added.sort(HASH, VS, VE) if added.height else None
+        return in_order(added) if added.height else None
     frames: list[pl.DataFrame] = []
     if added is not None:
         # Unique together with the hash: a key belongs to one task of the epoch.
@@ -221,4 +238,4 @@ def changes(added: pl.DataFrame | None, removed: pl.DataFrame | None, mortal: bo
     if removed is not None:
         frames.append(removed.select(HASH, VS, VE, ID).with_columns(pl.lit(True).alias(GONE)))
     rows = pl.concat(frames, how="diagonal")
-    return rows.sort(HASH, VS, VE) if rows.height else None
+    return in_order(rows) if rows.height else None

@@ -101,6 +101,9 @@ class Function:
         parameters = self.matched(len(types))
         if parameters is None:
             return None
+        unified = None if self.resolver else unify([parameter.kind for parameter in parameters], types, self.result)
+        if unified is None and not self.resolver:
+            return None
         if values is not None:
             constants = [value for value, parameter in zip(values, parameters, strict=True) if parameter.constant]
             if UNKNOWN in constants:
@@ -109,7 +112,7 @@ class Function:
                 self.check(*constants)
         if self.resolver:
             return self.resolver(types, values or [UNKNOWN] * len(types))
-        return unify([parameter.kind for parameter in parameters], types, self.result)
+        return unified
 
     def matched(self, count: int) -> list[Parameter] | None:
         """The parameter of each of ``count`` arguments."""

@@ -222,6 +222,13 @@ class DStream:
         app.add_callback(name, self._datasets()._plan, function)
         return self
 
+    def explain(self, stage: str | None = None) -> str:
+        """As that of a stream."""
+        return self.stream.explain(stage)
+
+    def _repr_html_(self) -> str:
+        return self.stream._repr_html_()
+
     # -- how -----------------------------------------------------------------------------------------------
 
     def _with(self, stream: Stream) -> DStream:

@@ -30,6 +30,7 @@ from waterclock.plan import (
     Union,
     explain,
 )
+from waterclock.plan.drawing import picture_of, schema_table, scrolling, svg
 from waterclock.plan.join import ONE_SIDED
 from waterclock.schema import Schema
 from waterclock.time import FOREVER, Duration, micros
@@ -39,6 +40,8 @@ class Outputs(Protocol):
     """The app that a stream belongs to, as far as streams know it."""
 
     def add_output(self, name: str | None, plan: Node, sink: Any) -> None: ...
+
+    def explain_plan(self, plan: Node, stage: str) -> str: ...
 
 
 class Stream:
@@ -50,6 +53,7 @@ class Stream:
 
     @property
     def schema(self) -> Schema:
+        """Names and types of the columns."""
         return self._plan.schema
 
     def filter(self, predicate: Expr) -> Stream:
@@ -256,9 +260,13 @@ class Stream:
         self._app.add_output(name, self._plan, None)
         return self
 
-    def explain(self) -> str:
-        """The plan as an indented tree."""
-        return explain(self._plan)
+    def explain(self, stage: str | None = None) -> str:
+        """The plan as an indented tree, or a stage of its way: logical, optimized, physical or spark."""
+        return explain(self._plan) if stage is None else self._app.explain_plan(self._plan, stage)
+
+    def _repr_html_(self) -> str:
+        """In notebooks: the plan as boxes and arrows, and the columns."""
+        return scrolling(svg([picture_of({"": self._plan})])) + schema_table(self.schema)
 
     def __repr__(self) -> str:
         return f"<Stream ({self.schema})>"

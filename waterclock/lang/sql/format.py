@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass
 from enum import Enum
@@ -233,6 +234,11 @@ def _line(pieces: list[Piece], indent: str) -> list[str]:
         return lines + [line for item in (items[0][head:], *items[1:]) if item for line in _line(item, inner)]
     opened = _opened(pieces)
     cut = _cut(pieces, indent)
+    case = _case(pieces)
+    if case is not None and (
+        any(len(line) > WIDTH for line in cut) or any(piece.ends_line for piece in pieces[case[0] : case[-1]])
+    ):
+        return _case_lines(pieces, case, indent)
     if opened is None:
         return cut
     start, end = opened
@@ -286,8 +292,36 @@ def _opened(pieces: list[Piece]) -> tuple[int, int] | None:
     return best
 
 
+def _case(pieces: list[Piece]) -> list[int] | None:
+    """Where the first CASE outside of parentheses stands, its WHENs, its ELSE and its END."""
+    places: list[int] = []
+    depth = cases = 0
+    for number, piece in enumerate(pieces):
+        depth += (piece.text == "(") - (piece.text == ")")
+        if depth or not piece.keyword:
+            continue
+        cases += piece.text == "CASE"
+        if cases == 1 and piece.text in ("CASE", "WHEN", "ELSE", "END"):
+            places.append(number)
+        cases -= cases > 0 and piece.text == "END"
+        if places and not cases:
+            return places
+    return None
+
+
+def _case_lines(pieces: list[Piece], case: list[int], indent: str) -> list[str]:
+    """Each WHEN, ELSE and END of a CASE on a line of its own."""
+    head = _head(pieces)
+    if head:
+        return [indent + _joined(pieces[:head]), *_line(pieces[head:], indent + INDENT)]
+    lines = _line(pieces[: case[1]], indent)
+    for start, end in itertools.pairwise(case[1:]):
+        lines += _line(pieces[start:end], indent + INDENT)
+    return lines + _line(pieces[case[-1] :], indent)
+
+
 def _cut(pieces: list[Piece], indent: str) -> list[str]:
-    """Cut behind comments, and before an AND or OR outside of parentheses where a line gets long."""
+    """Cut behind comments, and before an AND or OR outside of parentheses and CASE where a line gets long."""
     lines: list[list[Piece]] = [[]]
     depth, between = 0, False
     for piece in pieces:
@@ -298,6 +332,8 @@ def _cut(pieces: list[Piece], indent: str) -> list[str]:
             lines.append([])
         lines[-1].append(piece)
         depth += (piece.text == "(") - (piece.text == ")")
+        if piece.keyword:
+            depth += (piece.text == "CASE") - (piece.text == "END" and depth > 0)
         if depth == 0 and piece.keyword and piece.text in ("AND", "BETWEEN"):
             between = piece.text == "BETWEEN"
     return [(indent if number == 0 else indent + INDENT) + _joined(line) for number, line in enumerate(lines)]

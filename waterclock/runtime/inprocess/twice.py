@@ -10,14 +10,13 @@ from waterclock.errors import UserError
 from waterclock.plan.user import codes_of, user_code
 from waterclock.runtime.files import Saved
 from waterclock.runtime.inprocess import InProcessRunner
-from waterclock.runtime.runner import Read
 from waterclock.runtime.task import Program, Report, Step, execute
 from waterclock.state.table import ID
 from waterclock.storage.blobs import decode, read
 
 
 class TwiceRunner(InProcessRunner):
-    def run(self, program: Program, step: Step, read: Read | None = None) -> list[Report]:
+    def run(self, program: Program, step: Step, following: Step | None = None) -> list[Report]:
         once, again = execute(program, step), execute(program, step)
         left, right = (_rows(program, reports) for reports in (once, again))
         if left != right:

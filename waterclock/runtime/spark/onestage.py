@@ -54,6 +54,7 @@ class OneStage:
     def _based(self, tasks: int) -> tuple[Any, Any]:
         with self._lock:
             if tasks not in self._bases:
-                base: Any = self._context.parallelize(range(tasks), tasks)
+                # A list: of a range PySpark makes its elements in Python, in a second worker for every task.
+                base: Any = self._context.parallelize([0] * tasks, tasks)
                 self._bases[tasks] = base, base._jrdd.rdd()
             return self._bases[tasks]

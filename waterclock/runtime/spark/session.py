@@ -36,7 +36,6 @@ def settings() -> dict[str, str]:
         "spark.locality.wait": "0",
         "spark.scheduler.mode": "FAIR",
         "spark.python.worker.reuse": "true",
-        "spark.executorEnv.POLARS_MAX_THREADS": "1",
         "spark.executorEnv.PYTHONHASHSEED": "0",
         # Frames of one epoch are as large as those of the last: memory is kept instead of being given back and faulted
         # in again, which took a third of the time of large epochs.
@@ -87,6 +86,14 @@ def context(app: str, master: str, spark: Mapping[str, str]) -> SparkContext:
             created = SparkContext(conf=conf)
         _started = (created, master, wanted)
         return created
+
+
+def cores_of_executor(context: SparkContext) -> int:
+    """As far as it is known: all cores of a local master, one where a cluster was not told."""
+    master = context.master or ""
+    if master.startswith("local") and not master.startswith("local-cluster"):
+        return context.defaultParallelism
+    return int(context.getConf().get("spark.executor.cores", "1") or 1)
 
 
 def stop() -> None:

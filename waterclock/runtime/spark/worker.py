@@ -1,7 +1,8 @@
 """The functions that Spark's Python workers run. Everything arrives as small arguments; programs are kept by key.
 
 Records between stages are ``(part, item)``: an item is a packed block, a report on its way to the driver, or an
-error. Errors that trying again cannot mend travel as items, so that Spark does not try again.
+error. Errors that trying again cannot mend travel as items, so that Spark does not try again. A block may pass through
+a stage that has fewer tasks than the one it is for, so its part is taken modulo their number.
 """
 
 from __future__ import annotations
@@ -9,13 +10,13 @@ from __future__ import annotations
 import gc
 import pickle
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from waterclock.errors import WaterclockError
-from waterclock.hashing import ranges
 from waterclock.runtime.exchange import Block, Packed, pack, unpack
-from waterclock.runtime.task import Program, Report, Step, execute, key_stage, read_stage
+from waterclock.runtime.spark import threads
+from waterclock.runtime.task import Program, Report, Step, key_stage, read_stage
 from waterclock.storage import Damaged
 
 _programs: dict[str, Program] = {}
@@ -27,11 +28,13 @@ def warm(_: int, __: Iterable[Any]) -> Iterator[int]:
     yield 1
 
 
-def whole(key: str, program: bytes, step: Step, _: int, given: Iterable[Any]) -> Iterator[tuple[int, Item]]:
-    """A small epoch: every stage in one task, no exchange."""
+def whole(
+    key: str, program: bytes, step: Step, following: Step | None, most: int, _: int, given: Iterable[Any]
+) -> Iterator[tuple[int, Item]]:
+    """An epoch that one executor can do: every stage in one task of Spark, no exchange; ``most`` threads."""
     deque(given, maxlen=0)  # Spark uses a worker again only if it read its input to the end
     try:
-        for report in execute(_program(key, program), step):
+        for report in threads.run(key, _program(key, program), step, following, most):
             yield 0, ("report", report)
     except (WaterclockError, Damaged) as error:
         yield 0, ("error", error)
@@ -48,11 +51,12 @@ def read(key: str, program: bytes, step: Step, index: int, given: Iterable[Any])
 
 
 def keys(
-    key: str, program: bytes, step: Step, blocks: Mapping[int, list[Packed]], part: int, given: Iterable[Any]
+    key: str, program: bytes, step: Step, blocks: Sequence[tuple[int, Packed]], part: int, given: Iterable[Any]
 ) -> Iterator[tuple[int, Item]]:
     """Stage 1, with what the driver got from stage 0."""
     deque(given, maxlen=0)
-    yield from later(key, program, step, 1, part, ((part, ("block", block)) for block in blocks[part]))
+    mine = ((to, ("block", block)) for to, block in blocks if to % step.parts[0] == part)
+    yield from later(key, program, step, 1, part, mine)
 
 
 def later(
@@ -61,16 +65,16 @@ def later(
     known = _program(key, program)
     packed: list[Packed] = []
     failed = False
-    for _, (kind, value) in records:
+    for to, (kind, value) in records:
         if kind == "block" and known.plan.stage_of(value.target) == stage:
             packed.append(value)
         else:  # for a later stage, or for the driver
             failed = failed or kind == "error"
-            yield part if kind == "block" else 0, (kind, value)
+            yield to, (kind, value)
     if failed:
         return
     try:
-        mine = ranges(step.parts)[part]
+        mine = step.keys(stage)[part]
         blocks = [unpack(known.root, block, mine) for block in packed]
         yield from _sent(known, step, *key_stage(known, step, stage, part, blocks))
     except (WaterclockError, Damaged) as error:
@@ -83,7 +87,8 @@ def part_of(part: int) -> int:
 
 def _sent(program: Program, step: Step, blocks: list[Block], report: Report) -> Iterator[tuple[int, Item]]:
     for block in blocks:
-        for part, packed in pack(program.root, program.plan.name, step.epoch, block, step.parts):
+        parts = step.parts[program.plan.stage_of(block.target) - 1]
+        for part, packed in pack(program.root, program.plan.name, step.epoch, block, parts):
             yield part, ("block", packed)
     yield 0, ("report", report)
 
@@ -91,7 +96,7 @@ def _sent(program: Program, step: Step, blocks: list[Block], report: Report) -> 
 def _program(key: str, program: bytes) -> Program:
     if key not in _programs:
         _programs[key] = pickle.loads(program)
-        # Spark collects garbage after every task. What is here for good, modules above all, is left out of it from now
-        # on: in every worker, for Spark starts new ones as it likes.
-        gc.freeze()
+    # Spark collects garbage after every task. What lives now, modules above all, is left out of that from now on:
+    # looking through it took longer than a small epoch.
+    gc.freeze()
     return _programs[key]

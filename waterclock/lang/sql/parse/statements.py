@@ -27,7 +27,7 @@ _ELSEWHERE = {
     "ALTER": "Change the CREATE statement.",
     "UPDATE": "Events never change; write a query that gives the new ones.",
     "DELETE": "Events never change; write a query that leaves some out.",
-    "EXPLAIN": "Use app.explain() from Python.",
+    "EXPLAIN": "Use waterclock explain FILE, or app.explain() from Python.",
     "DESCRIBE": "Use waterclock streams.",
     "SHOW": "Use waterclock streams.",
     "USE": "Name the store with SET store = 'directory', or --store.",

@@ -1,0 +1,23 @@
+-- WordCount: every second, how often each word came in the last 30 seconds.
+
+CREATE STREAM lines (ts BIGINT, text STRING)
+  POINT AT ts
+  WATERMARK ts - 1s
+  FROM files(:lines);
+
+words =
+SELECT EXPLODE(split(text, ' ')) AS word
+FROM lines;
+
+counts =
+SELECT word, COUNT(*) AS n
+FROM words
+GROUP BY word
+WITH HOPPING(30s, 1s);
+
+-- A result of HOPPING is valid from the end of its window on; in D-Streams, in the interval that ends there.
+word_count =
+SELECT *
+FROM SHIFT(counts, -1s);
+
+OUTPUT word_count;

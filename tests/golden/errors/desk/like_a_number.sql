@@ -1,0 +1,1 @@
+SELECT page FROM clicks WHERE page LIKE 1.0;

@@ -1,0 +1,15 @@
+CREATE STREAM dropped (k INT, ts TIMESTAMP) POINT AT ts WATERMARK ts - 2s IDLE AFTER 30s LATE DROP BAD SKIP;
+CREATE STREAM adjusted (k INT, ts TIMESTAMP) LIFETIME (ts, ts + 2 MINUTES) WATERMARK ts LATE ADJUST MAX AHEAD NONE;
+CREATE STREAM diverted (k INT, ts TIMESTAMP) POINT AT ts WATERMARK ts - 1m LATE TO missed BAD DIVERT AHEAD QUARANTINE MAX JUMP 1d;
+CREATE STREAM told (k INT, ts TIMESTAMP, upto TIMESTAMP) POINT AT ts WATERMARK IN upto;
+CREATE STREAM led (k INT, ts TIMESTAMP) POINT AT ts WATERMARK FROM dropped - 5s;
+CREATE STREAM still (k INT, ts TIMESTAMP, until TIMESTAMP) LIFETIME (ts, until) WATERMARK NONE;
+CREATE TABLE names (k INT, name STRING) AS VALUES (1, 'one'), (2, 'two');
+
+late = SELECT k FROM missed;
+named = SELECT still.k, name FROM still JOIN names ON still.k = names.k;
+counted = SELECT k, COUNT(*) AS n FROM dropped GROUP BY k WITH SNAPSHOT;
+
+OUTPUT late TO console();
+OUTPUT named TO jsonl('named.jsonl');
+OUTPUT counted;

@@ -1,0 +1,1 @@
+SELECT DISTINCT who, city FROM visits;

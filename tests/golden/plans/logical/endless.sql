@@ -1,0 +1,2 @@
+SET allow_unbounded = true;
+SELECT * FROM SET_DURATION(clicks, FOREVER);

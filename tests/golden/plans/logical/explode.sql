@@ -1,0 +1,1 @@
+SELECT who, part FROM (SELECT who, explode(split(page, '/')) AS part FROM clicks);

@@ -1,0 +1,1 @@
+SELECT who, COUNT(*) AS n, AVG(ms) FILTER (WHERE ms > 0) AS mean FROM clicks GROUP BY who WITH TUMBLING(1m) HAVING COUNT(*) > 3;

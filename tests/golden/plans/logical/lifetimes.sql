@@ -1,0 +1,8 @@
+a = SELECT * FROM SHIFT(clicks, 5s);
+b = SELECT * FROM EXTEND(visits, 1m);
+c = SELECT * FROM SET_DURATION(clicks, 10m);
+d = SELECT * FROM CLIP_DURATION(calls, 1h);
+e = SELECT * FROM POINT_AT_END(calls);
+f = SELECT * FROM CHOP(visits, 1m);
+g = SELECT * FROM STITCH(visits);
+OUTPUT a; OUTPUT b; OUTPUT c; OUTPUT d; OUTPUT e; OUTPUT f; OUTPUT g;

@@ -1,0 +1,1 @@
+SELECT who, n FROM visits ORDER BY n DESC LIMIT 3 BY who;

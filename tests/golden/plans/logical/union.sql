@@ -1,0 +1,1 @@
+SELECT who, city FROM visits UNION SELECT who, city FROM calls;

@@ -1,0 +1,1 @@
+SELECT who, city FROM visits UNION ALL SELECT who, city FROM calls;

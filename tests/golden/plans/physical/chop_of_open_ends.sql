@@ -1,0 +1,1 @@
+SELECT * FROM CHOP(calls, 1h);

@@ -1,0 +1,1 @@
+SELECT * FROM visits v CLIP JOIN clicks c ON v.who = c.who;

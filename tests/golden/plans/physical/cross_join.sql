@@ -1,0 +1,1 @@
+SELECT c.page, v.city FROM clicks c CROSS JOIN visits v;

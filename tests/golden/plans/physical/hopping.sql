@@ -1,0 +1,1 @@
+SELECT who, SUM(ms) AS ms FROM clicks GROUP BY who WITH HOPPING(10m, 1m) OFFSET 30s;

@@ -1,0 +1,1 @@
+SELECT who, ms FROM clicks WITH TUMBLING(1m) ORDER BY ms DESC LIMIT 3;

@@ -1,0 +1,1 @@
+SELECT who, COUNT(*) AS n FROM clicks GROUP BY who WITH SESSION(30m);

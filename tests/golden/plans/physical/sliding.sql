@@ -1,0 +1,1 @@
+SELECT who, COUNT(*) AS n FROM clicks GROUP BY who WITH SLIDING(5m);

@@ -1,0 +1,1 @@
+SELECT city, COUNT(*) AS alive FROM visits GROUP BY city WITH SNAPSHOT;

@@ -1,0 +1,1 @@
+SELECT city, COUNT(*) AS alive FROM calls GROUP BY city WITH SNAPSHOT;

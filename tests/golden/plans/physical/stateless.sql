@@ -1,0 +1,1 @@
+SELECT who, page FROM clicks WHERE ms > 5;

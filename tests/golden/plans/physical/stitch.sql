@@ -1,0 +1,1 @@
+SELECT * FROM STITCH((SELECT who FROM visits));

@@ -1,0 +1,2 @@
+SET allow_unbounded = true;
+SELECT COUNT(*) AS n FROM SET_DURATION(clicks, FOREVER) WITH SNAPSHOT;

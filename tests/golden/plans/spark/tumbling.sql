@@ -1,0 +1,3 @@
+CREATE STREAM clicks (who STRING, ms INT, ts TIMESTAMP) POINT AT ts WATERMARK ts;
+slow = SELECT who, COUNT(*) AS n FROM clicks WHERE ms > 100 GROUP BY who WITH TUMBLING(1m);
+OUTPUT slow;

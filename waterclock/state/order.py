@@ -1,0 +1,45 @@
+"""The order of rows in runs and on their way to them: by hash, start and end."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from waterclock.schema import HASH, VE, VS
+
+_SAMPLE = 1024
+
+
+def in_order(rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows by hash, start and end. What is in order stays as it is, and hashes that all differ are sorted alone."""
+    hashes = rows[HASH].to_numpy()
+    if _is_in_order(rows, hashes):
+        return rows
+    order = _positions(hashes)
+    if order is None:
+        return rows.sort(HASH, VS, VE, maintain_order=True)
+    return rows.rechunk()[order]  # in one piece, for looking rows up in several takes Polars ten times longer
+
+
+def _is_in_order(rows: pl.DataFrame, hashes: np.ndarray) -> bool:
+    if not (hashes[1:] >= hashes[:-1]).all():
+        return False
+    same = np.flatnonzero(hashes[1:] == hashes[:-1])
+    if not same.size:
+        return True
+    vs, ve = rows[VS].to_numpy(), rows[VE].to_numpy()
+    later = vs[same + 1] > vs[same]
+    return bool((later | ((vs[same + 1] == vs[same]) & (ve[same + 1] >= ve[same]))).all())
+
+
+def _positions(hashes: np.ndarray) -> pl.Series | None:
+    """The positions of hashes in their order, if all differ.
+
+    Sorted as numbers whose last bits are the positions, which is twice as fast as sorting positions.
+    """
+    if np.unique(hashes[:_SAMPLE]).size < hashes[:_SAMPLE].size:
+        return None
+    mask = np.uint64((1 << max(1, (hashes.size - 1).bit_length())) - 1)
+    order = pl.Series((hashes & ~mask) | np.arange(hashes.size, dtype=np.uint64)).sort().to_numpy() & mask
+    found = hashes[order]
+    return pl.Series(order.astype(np.uint32)) if (found[1:] > found[:-1]).all() else None
