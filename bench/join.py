@@ -42,6 +42,16 @@ QUICK = Sizes(
 )
 
 
+@dataclass(frozen=True)
+class Drained:
+    """One run of one engine, whose output was right."""
+
+    commits: list[tuple[float, int]]
+    """When, and rows of both sides taken by then."""
+    started: float
+    state: list[int]
+
+
 @dataclass
 class Runs:
     rates: list[float] = field(default_factory=list)
@@ -50,21 +60,21 @@ class Runs:
     state: list[float] = field(default_factory=list)
     """The most rows of state after a commit."""
 
-    def add(self, seen: list[tuple[float, int]], warm: int, started: float, state: list[int]) -> None:
-        rate, rows = steady(seen, warm)
+    def add(self, run: Drained, epoch_rows: int) -> None:
+        rate, rows = steady(run.commits, 2 * epoch_rows)
         self.rates.append(rate)
         self.batch_rows.append(rows)
-        self.total.append(seen[-1][0] - started)
-        self.state.append(max(state))
+        self.total.append(run.commits[-1][0] - run.started)
+        self.state.append(max(run.state))
 
 
-def waterclock_run(sizes: Sizes, epoch_rows: int, into: Runs) -> None:
-    query = Query("join", sizes.longer, LIVES, epoch_rows, lambda: answers.pairs(sizes.longer, LIVES))
+def waterclock_drain(pairs: Pairs, epoch_rows: int) -> Drained:
+    query = Query("join", pairs, LIVES, epoch_rows, lambda: answers.pairs(pairs, LIVES))
     result = waterclock(query)
-    into.add(commits(result, query.rows), 2 * epoch_rows, result["started"], result["state"])
+    return Drained(commits(result, query.rows), result["started"], result["state"])
 
 
-def spark_run(pairs: Pairs, epoch_rows: int, state: str, version: int, into: Runs) -> None:
+def spark_drain(pairs: Pairs, epoch_rows: int, state: str, version: int) -> Drained:
     settings = {"spark.sql.streaming.join.stateFormatVersion": str(version), **MORE_SETTINGS}
     with scratch() as here:
         result = run(
@@ -77,9 +87,8 @@ def spark_run(pairs: Pairs, epoch_rows: int, state: str, version: int, into: Run
             raise ValueError(f"asked for state format {version}, Structured Streaming used {result['format']}")
         found = prints(pl.read_parquet(here / "out" / "*.parquet"))
         compare(found, answers.pairs(pairs, LIVES), f"Structured Streaming join {epoch_rows} {state}")
-    seen = spark_commits(result, 2 * pairs.rows)
     state_rows = [int(progress["state"]) for progress in result["progress"]]
-    into.add(seen, 2 * epoch_rows, float(result["offsets"][0][1]), state_rows)
+    return Drained(spark_commits(result, 2 * pairs.rows), float(result["offsets"][0][1]), state_rows)
 
 
 def fastest_formats(sizes: Sizes, tell: Callable[[str], None]) -> dict[str, int]:
@@ -91,7 +100,8 @@ def fastest_formats(sizes: Sizes, tell: Callable[[str], None]) -> dict[str, int]
         rates: dict[int, float] = {}
         for version in versions if len(versions) > 1 else ():
             runs = Runs()
-            spark_run(first, min(sizes.epochs[0], sizes.tryout // 3), state, version, runs)
+            epoch_rows = min(sizes.epochs[0], sizes.tryout // 3)
+            runs.add(spark_drain(first, epoch_rows, state, version), epoch_rows)
             rates[version] = runs.rates[0]
             tell(f"join: tryout of Structured Streaming, {state}, state format {version}: {runs.rates[0]:,.0f} rows/s")
         chosen[state] = max(rates, key=lambda version: rates[version]) if rates else versions[0]
@@ -109,12 +119,12 @@ def measure(sizes: Sizes, tell: Callable[[str], None]) -> Section:
     for epoch_rows in sizes.epochs:
         ours, theirs = Runs(), {state: Runs() for state in formats}
         for turn in range(sizes.runs):  # by turns, so that a slow minute of the machine hits all alike
-            waterclock_run(sizes, epoch_rows, ours)
+            ours.add(waterclock_drain(sizes.longer, epoch_rows), epoch_rows)
             tell(f"join: waterclock, 2 x {epoch_rows}: {ours.rates[-1]:,.0f} rows/s")
             for state, runs in theirs.items():
                 if turn and runs.rates[0] < max(other.rates[0] for other in theirs.values()):
                     continue  # the slower store: one run shows that it is
-                spark_run(sizes.pairs, epoch_rows, state, formats[state], runs)
+                runs.add(spark_drain(sizes.pairs, epoch_rows, state, formats[state]), epoch_rows)
                 tell(f"join: Structured Streaming, {state}, 2 x {epoch_rows}: {runs.rates[-1]:,.0f} rows/s")
         best = max(theirs, key=lambda state: statistics.median(theirs[state].rates))
         for name, runs in {"Waterclock": ours, **{f"Structured Streaming, {s}": r for s, r in theirs.items()}}.items():

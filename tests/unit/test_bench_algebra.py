@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from bench import algebra_waterclock, answers, growth, hotkey, join, memory, operators
+from bench import algebra_waterclock, answers, bounded, growth, hotkey, join, memory, operators
 from bench.algebra import Query, commits, prints
 from bench.common import report
 from bench.data import Events, Pairs, event_table, pair_table
@@ -174,3 +174,18 @@ def test_sections_are_written_from_runs(monkeypatch: pytest.MonkeyPatch) -> None
     assert [line[1] for line in sections[3].summary] == ["1.00 (1.00..1.00)"]
     assert {query.name for query in ran} == set(algebra_waterclock.QUERIES)
     assert all(query.rows % (query.epoch_rows * len(query.lives)) == 0 for query in ran)
+
+
+def test_the_latency_under_full_load_is_that_of_two_batches() -> None:
+    times = [0.0, 9.0, 9.5, 10.0, 10.2, 10.4, 10.9]  # the first three are warm-up
+    run = join.Drained([(at, 100 * number) for number, at in enumerate(times)], 0.0, [0])
+    point = bounded.Point.of(run, 50)
+    assert point.rate == pytest.approx(300 / 0.9)
+    assert point.latency == pytest.approx(0.7)
+
+
+def test_the_best_rate_is_one_that_keeps_the_bound() -> None:
+    points = [bounded.Point(size, rate, latency) for size, rate, latency in ((1, 10, 0.5), (2, 15, 0.9), (3, 20, 1.1))]
+    assert bounded.best(points, 1.0) == [15]
+    assert bounded.best(points, 2.0) == [20]
+    assert bounded.best(points, 0.1) == []

@@ -29,7 +29,8 @@ def run(key: str, program: Program, step: Step, following: Step | None, threads:
 
 @cache
 def _pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads, thread_name_prefix="tasks")
+    # Twice as many as may compute: tasks wait for the disk, and reading for the next step fills what they leave.
+    return ThreadPoolExecutor(2 * threads, thread_name_prefix="tasks")
 
 
 def _taken(key: str, step: Step) -> list[Future[Given]] | None:
