@@ -137,6 +137,7 @@ CATALOGUE: dict[str, Condition] = {
     "STORE.DAMAGED": Condition("{what} is damaged: {reason}.", "{fix}"),
     "STORE.FULL": Condition("No space left while writing {path}.", "Free some space and start again: everything committed is safe and nothing is repeated."),
     "STORE.NO_STREAM": Condition("There is no stream {name!r} in the store {store}.", "Streams there: {choices}.{guess}"),
+    "STORE.NO_OUTPUT": Condition("There is no output {name!r} in the store {store}.", "Outputs there: {choices}.{guess}"),
     "STORE.FENCED": Condition("Another process took over this app.", "Nothing more is written by this one; look for the other with 'waterclock status'."),
     "STREAM.TRIMMED": Condition("Event {seq} of {stream!r} was removed by retention; the first one left is {first}.", "Read from there, or keep more with retention (in SQL: RETAIN 30d)."),
     # run

@@ -16,8 +16,10 @@ import waterclock as wc
 from tests.conftest import SPARK
 from waterclock import plan as p
 from waterclock.batch.compile import compiled
+from waterclock.batch.handle import BatchHandle
 from waterclock.batch.history import History
 from waterclock.batch.spark.session import answer, session
+from waterclock.catalog import Catalog
 from waterclock.expr.nodes import call
 from waterclock.plan.aggregate import AGGREGATES
 from waterclock.plan.window import RESULTS, Window
@@ -462,3 +464,25 @@ def test_what_sources_have_is_taken_in_first(make_app: Callable[..., wc.App], tm
         rows.group_by("k").tumbling(10).agg(n=wc.count()).into("out")
         found = app.run(mode="batch").frame("out")
         assert sorted(found.select("k", "n").rows()) == [("a", 2), ("b", 1)]
+
+
+def test_batch_leaves_out_what_a_filter_left_out(make_app: Callable[..., wc.App], tmp_path: Path) -> None:
+    app = make_app()
+    clicks = app.stream("clicks", {"n": int, "t": "bigint"}, time="t")
+    clicks.group_by().tumbling(10).agg(total=wc.sum("n")).into("all")
+    clicks.group_by().tumbling(20).agg(total=wc.sum("n")).into("some")
+    clicks.push([{"n": n, "t": n} for n in range(20)])
+    app.run(mode="offline")
+    catalog = Catalog.open(tmp_path / "store")
+    catalog.filters.add("some", "clicks", "n % 2 = 0")
+    clicks.push([{"n": n, "t": n} for n in range(20, 40)])
+    app.run(mode="offline")
+    catalog.filters.remove(1)
+    catalog.close()
+    clicks.push([{"n": n, "t": n} for n in range(40, 60)])
+    clicks.end()
+    app.run(mode="offline")
+    found = app.run(mode="batch")
+    assert isinstance(found, BatchHandle)
+    assert found.frame("all")["total"].sum() == sum(range(60))
+    assert found.frame("some")["total"].sum() == sum(n for n in range(60) if not 20 <= n < 40 or n % 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,8 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from waterclock.batch.expressions import big, quoted
-from waterclock.catalog import Catalog
+from waterclock.catalog import Catalog, Filter
 from waterclock.errors import StoreError
+from waterclock.expr import to_polars
+from waterclock.lang.sql.predicate import predicate
 from waterclock.schema import VE, VS, Schema
 from waterclock.streams import Declaration, Piece, Segment, scan_piece
 from waterclock.streams.border import EVER
@@ -52,8 +55,8 @@ def of_table(rows: pl.DataFrame, folder: Path) -> History:
     return History(rows.height, [str(path)], [], rows.columns, "")
 
 
-def of_stream(catalog: Catalog, stream: str, folder: Path) -> History:
-    """Copies go to ``folder``."""
+def of_stream(catalog: Catalog, stream: str, filters: Sequence[Filter], into: Path) -> History:
+    """Copies go to the folder ``into``; without the rows that filters leave out."""
     row = catalog.streams.get(stream)
     if row.first > 0:
         raise StoreError("STREAM.TRIMMED", seq=0, stream=stream, first=row.first)
@@ -61,10 +64,10 @@ def of_stream(catalog: Catalog, stream: str, folder: Path) -> History:
     copied: list[str] = []
     pending: list[pl.LazyFrame] = []
     rows = 0
-    folder.mkdir(parents=True)
+    into.mkdir(parents=True)
 
     def copy() -> None:
-        path = folder / f"{len(copied):06d}.parquet"
+        path = into / f"{len(copied):06d}.parquet"
         events = pl.concat(pending) if pending else row.declaration.schema.empty().lazy()
         events.collect().write_parquet(path, compression="lz4")
         copied.append(str(path))
@@ -74,7 +77,9 @@ def of_stream(catalog: Catalog, stream: str, folder: Path) -> History:
         assert segment.blob is not None
         piece = Piece(segment.blob, 0, segment.rows, segment.external)
         frame = scan_piece(catalog.root, piece, row.declaration)  # also checks that the user's file is the one it was
-        if _as_declared(segment, row.declaration):
+        if filters:
+            frame = _filtered(frame, segment.first, row.declaration, filters)
+        elif _as_declared(segment, row.declaration):
             in_place.append(segment.blob.path)
             continue
         pending.append(frame)
@@ -86,6 +91,17 @@ def of_stream(catalog: Catalog, stream: str, folder: Path) -> History:
         copy()
     life = _life(row.declaration) if in_place else ""
     return History(row.next, copied, in_place, row.declaration.schema.names, life)
+
+
+def _filtered(frame: pl.LazyFrame, first: int, declaration: Declaration, filters: Sequence[Filter]) -> pl.LazyFrame:
+    numbered = frame.with_row_index("_row", first)
+    for each in filters:
+        held = pl.col("_row") >= each.since
+        if each.until is not None:
+            held &= pl.col("_row") < each.until
+        bad = to_polars(predicate(each.predicate, each.stream, declaration.schema), declaration.schema)
+        numbered = numbered.filter(~(held & bad.fill_null(False)))
+    return numbered.drop("_row")
 
 
 def _as_declared(segment: Segment, declaration: Declaration) -> bool:

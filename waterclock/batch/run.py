@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -12,10 +13,11 @@ import polars as pl
 from waterclock.batch import history
 from waterclock.batch.compile import compiled
 from waterclock.batch.handle import BatchHandle
-from waterclock.catalog import Catalog
+from waterclock.catalog import Catalog, Filter
 from waterclock.connect.base import Sink
 from waterclock.errors import ConfigError, RunError, WaterclockError
-from waterclock.plan.nodes import Node
+from waterclock.plan.nodes import Input, Node
+from waterclock.plan.rebuild import bottom_up
 
 
 def run_batch(
@@ -27,12 +29,14 @@ def run_batch(
     for name in sinks:
         _check_not_live(catalog, name)
     ctis = {name: catalog.streams.last_finite_cti(name) for name in catalog.streams.names()}
-    query = compiled(outputs, ctis)
+    filtered = _filtered(catalog)
+    ctis |= {name: ctis[stream] for name, (stream, _) in filtered.items()}
+    query = compiled({name: _reading(name, root, filtered) for name, root in outputs.items()}, ctis)
     with tempfile.TemporaryDirectory(prefix="wc-batch-") as folder:
         histories = {
             stream: history.of_table(tables[stream], Path(folder) / view)
             if stream in tables
-            else history.of_stream(catalog, stream, Path(folder) / view)
+            else history.of_stream(catalog, *filtered.get(stream, (stream, [])), Path(folder) / view)
             for stream, view in query.streams.items()
         }
         from waterclock.batch.spark.session import answer, session  # Java is needed only here
@@ -43,6 +47,30 @@ def run_batch(
         _deliver(name, outputs[name], sink, frames[name])
     rows = sum(found.rows for found in histories.values())
     return BatchHandle(app, frames, rows, time.monotonic() - began)
+
+
+def _filtered(catalog: Catalog) -> dict[str, tuple[str, list[Filter]]]:
+    """Streams of which an output left something out, by names of their own."""
+    found: dict[str, tuple[str, list[Filter]]] = {}
+    for each in catalog.filters.all():
+        if each.since is not None:
+            found.setdefault(_named(each.vertex, each.stream), (each.stream, []))[1].append(each)
+    return found
+
+
+def _reading(output: str, node: Node, filtered: Mapping[str, object]) -> Node:
+    """A plan over its streams as the output saw them."""
+
+    def change(part: Node) -> Node:
+        if isinstance(part, Input) and _named(output, part.stream) in filtered:
+            return replace(part, stream=_named(output, part.stream))
+        return part
+
+    return bottom_up(node, change)
+
+
+def _named(output: str, stream: str) -> str:
+    return f"{stream} as {output} saw it"
 
 
 def _check_not_live(catalog: Catalog, name: str) -> None:

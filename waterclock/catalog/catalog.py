@@ -8,6 +8,7 @@ from pathlib import Path
 
 from waterclock.catalog.database import FILE, Database
 from waterclock.catalog.epochs import Epochs
+from waterclock.catalog.filters import Filters
 from waterclock.catalog.leases import Lease, Leases
 from waterclock.catalog.sinks import Sinks
 from waterclock.catalog.streams import Streams
@@ -22,6 +23,7 @@ class Catalog:
         self.epochs = Epochs(self._db)
         self.leases = Leases(self._db)
         self.sinks = Sinks(self._db)
+        self.filters = Filters(self._db)
 
     @staticmethod
     def is_in(store: str | Path) -> bool:

@@ -41,6 +41,8 @@ class Intent:
     """Tasks that read the input."""
     parts: tuple[int, ...]
     """For each stage behind, how many tasks own a range of keys each."""
+    filters: tuple[int, ...] = ()
+    """The numbers of the filters that hold."""
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), sort_keys=True)
@@ -49,7 +51,7 @@ class Intent:
     def from_json(text: str) -> Intent:
         fields = json.loads(text)
         fields["inputs"] = {name: Range(**values) for name, values in fields["inputs"].items()}
-        return Intent(**fields | {"parts": tuple(fields["parts"])})
+        return Intent(**fields | {name: tuple(fields[name]) for name in ("parts", "filters") if name in fields})
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,8 @@ class Epochs:
                 raise ConfigError("PLAN.CHANGED", name=name)
             if not rows:
                 self._db.execute(
-                    "INSERT INTO vertices VALUES (?, ?, ?, ?, ?, -1, -1)",
+                    """INSERT INTO vertices (name, app, identity, plan, inputs, epoch, durable_epoch)
+                       VALUES (?, ?, ?, ?, ?, -1, -1)""",
                     name,
                     app,
                     identity,
@@ -128,6 +131,23 @@ class Epochs:
 
     def write_intent(self, vertex: str, intent: Intent) -> None:
         self._db.execute("INSERT INTO epochs VALUES (?, ?, ?, NULL, NULL)", vertex, intent.epoch, intent.to_json())
+
+    def rewrite_intent(self, vertex: str, intent: Intent) -> bool:
+        """Another way to do an epoch that never was committed; False, and nothing done, if it was."""
+        return bool(
+            self._db.execute(
+                "UPDATE epochs SET intent = ? WHERE vertex = ? AND epoch = ? AND snapshot IS NULL AND expected IS NULL",
+                intent.to_json(), vertex, intent.epoch,
+            )
+        )  # fmt: skip
+
+    def tasks(self, vertex: str) -> int | None:
+        """How many tasks the stages of its epochs get, if somebody said so."""
+        found: int | None = self._db.query("SELECT tasks FROM vertices WHERE name = ?", vertex)[0][0]
+        return found
+
+    def set_tasks(self, vertex: str, tasks: int | None) -> None:
+        self._db.execute("UPDATE vertices SET tasks = ? WHERE name = ?", tasks, vertex)
 
     def pending(self, vertex: str) -> Intent | None:
         """The next intent that was written but not committed, if any; several while a rollback is made good."""

@@ -29,4 +29,10 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """CREATE TABLE sinks (
             name TEXT PRIMARY KEY, delivered BIGINT NOT NULL, pending BIGINT, position TEXT NOT NULL)""",
     ),
+    (
+        "ALTER TABLE vertices ADD COLUMN tasks BIGINT",
+        """CREATE TABLE filters (
+            id BIGINT PRIMARY KEY, vertex TEXT NOT NULL, stream TEXT NOT NULL, predicate TEXT NOT NULL,
+            added BIGINT NOT NULL, since BIGINT, until BIGINT, removed BIGINT NOT NULL)""",
+    ),
 )

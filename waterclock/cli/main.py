@@ -10,6 +10,7 @@ import click
 
 from waterclock import __version__
 from waterclock.cli.conformance import conformance
+from waterclock.cli.control import filters, scale
 from waterclock.cli.doctor import doctor
 from waterclock.cli.explain import explain
 from waterclock.cli.look import status, streams, tail
@@ -52,7 +53,7 @@ def main(traceback: bool) -> None:
     """
 
 
-for command in (init, run, lint, fmt, explain, status, streams, tail, doctor, conformance):
+for command in (init, run, lint, fmt, explain, status, streams, tail, filters, scale, doctor, conformance):
     main.add_command(command)
 
 if __name__ == "__main__":

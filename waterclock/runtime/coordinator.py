@@ -115,6 +115,8 @@ class Coordinator:
     following: Intent | None = None
     """Recorded together with the commit of ``current``: set only while committing."""
     stopping: bool = False
+    filters: tuple[int, ...] = ()
+    """That hold from the next intent on."""
     story: list[str] = field(default_factory=list)
 
     def handle(self, event: Event) -> list[Instruction]:
@@ -191,4 +193,4 @@ class Coordinator:
         if not any(rows.values()) and all(taken.new == taken.old for taken in inputs.values()):
             return None
         tasks = self.split(rows, self.snapshot.flows)
-        return Intent(snapshot.epoch + 1, inputs, tasks.readers, tasks.parts)
+        return Intent(snapshot.epoch + 1, inputs, tasks.readers, tasks.parts, self.filters)

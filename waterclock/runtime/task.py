@@ -17,6 +17,7 @@ from pathlib import Path
 import polars as pl
 
 from waterclock import crashpoints
+from waterclock.expr import Expr, to_polars
 from waterclock.hashing import SPACE, digest, ranges
 from waterclock.operators import leg as legs
 from waterclock.operators.base import Operator, Spec, Turn
@@ -65,6 +66,8 @@ class Step:
     runs: dict[str, tuple[Run, ...]]
     merges: dict[str, tuple[Run, ...]]
     """Runs of each node that this step rewrites; all tables together."""
+    filters: dict[str, tuple[Expr, ...]] = field(default_factory=dict)
+    """By input stream: rows for which one of these holds are left out."""
 
     def keys(self, stage: int) -> list[tuple[int, int]]:
         """The range of keys of each task of a stage behind the first."""
@@ -72,8 +75,8 @@ class Step:
 
     def has_input_of(self, other: Step | None) -> bool:
         """What was read for the other one is what this one needs."""
-        mine = (self.epoch, self.pieces, self.ctis, self.parts)
-        return other is not None and mine == (other.epoch, other.pieces, other.ctis, other.parts)
+        mine = (self.epoch, self.pieces, self.ctis, self.parts, self.filters)
+        return other is not None and mine == (other.epoch, other.pieces, other.ctis, other.parts, other.filters)
 
 
 @dataclass
@@ -194,7 +197,10 @@ def _input(program: Program, step: Step, index: int, leg: Leg) -> pl.LazyFrame:
     declaration = program.declarations[leg.origin]
     root = Path(program.root)
     found = [scan_piece(root, piece, declaration) for stream, piece in step.pieces[index] if stream == leg.origin]
-    return pl.concat(found) if found else leg.source.schema.empty().lazy()
+    rows = pl.concat(found) if found else leg.source.schema.empty().lazy()
+    for bad in step.filters.get(leg.origin, ()):
+        rows = rows.filter(~to_polars(bad, declaration.schema).fill_null(False))
+    return rows
 
 
 def _run_leg(

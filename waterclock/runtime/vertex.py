@@ -5,14 +5,17 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from waterclock import crashpoints
 from waterclock.catalog import Commit, Intent, Snapshot
 from waterclock.errors import RunError, StoreError, UserError, WaterclockError
+from waterclock.expr import Expr
+from waterclock.lang.sql.predicate import predicate
 from waterclock.operators.registry import latest as latest_of
 from waterclock.optimizer.cut import OUTPUT
-from waterclock.optimizer.parallelism import Parallelism
+from waterclock.optimizer.parallelism import Parallelism, Tasks
 from waterclock.optimizer.statistics import Statistics
 from waterclock.runtime import coordinator as c
 from waterclock.runtime.inprocess import InProcessRunner
@@ -79,7 +82,11 @@ class VertexWorker:
         self._peers: dict[str, VertexWorker] = {}
         self._in_driver = InProcessRunner()
         self._parallelism = Parallelism(program.plan, most_tasks or runner.cores, runner.threads, statistics)
-        self._coordinator = c.Coordinator(self.inputs, self._parallelism.tasks)
+        self._tasks: int | None = None
+        """What the user said with ``waterclock scale``."""
+        self._predicates: dict[int, Expr] = {}
+        """Of filters, by number."""
+        self._coordinator = c.Coordinator(self.inputs, self._split)
         self._todo: deque[c.Instruction] = deque()
         self._done: Done | None = None
         self._promised: dict[str, c.Offer] | None = None
@@ -141,10 +148,39 @@ class VertexWorker:
     def _recover(self) -> list[c.Instruction]:
         epochs = self.store.catalog.epochs
         self._promised = None
-        self._coordinator = c.Coordinator(self.inputs, self._parallelism.tasks)
+        self._coordinator = c.Coordinator(self.inputs, self._split)
         snapshot = epochs.snapshot(self.vertex)
         self.progress.epoch = snapshot.epoch
-        return self._coordinator.handle(c.Recovered(snapshot, epochs.pending(self.vertex)))
+        self._hear()
+        pending = epochs.pending(self.vertex)
+        if pending is not None and pending.filters != self._coordinator.filters:
+            # It may have failed on the very rows that are to be left out.
+            filtered = replace(pending, filters=self._coordinator.filters)
+            with self.store.catalog.transaction(self.store.lease):
+                pending = filtered if epochs.rewrite_intent(self.vertex, filtered) else pending
+        return self._coordinator.handle(c.Recovered(snapshot, pending))
+
+    def _hear(self) -> None:
+        """What was said to the running vertex from outside; it holds from the next intent on."""
+        self._tasks = self.store.catalog.epochs.tasks(self.vertex)
+        self._coordinator.filters = tuple(each.id for each in self.store.catalog.filters.holding(self.vertex))
+
+    def _split(self, rows: Mapping[str, int], flows: Mapping[str, int]) -> Tasks:
+        if self._tasks is None:
+            return self._parallelism.tasks(rows, flows)
+        return Tasks(self._tasks, (self._tasks,) * (self.program.plan.stages - 1))
+
+    def _filters(self, intent: Intent) -> dict[str, tuple[Expr, ...]]:
+        found: dict[str, tuple[Expr, ...]] = {}
+        if intent.filters:
+            known = {each.id: each for each in self.store.catalog.filters.all()}
+            for number in intent.filters:
+                each = known[number]
+                if number not in self._predicates:
+                    schema = self.program.declarations[each.stream].schema
+                    self._predicates[number] = predicate(each.predicate, each.stream, schema)
+                found[each.stream] = (*found.get(each.stream, ()), self._predicates[number])
+        return found
 
     def _carry_out(self, instruction: c.Instruction) -> list[c.Instruction]:
         if isinstance(instruction, c.Record):
@@ -195,7 +231,8 @@ class VertexWorker:
             return None
         self._promised = offers
         ctis = {name: taken.new for name, taken in following.inputs.items()}
-        return Step(following.epoch, self._pieces(following), following.parts, ctis, {}, {}, {}, {}, {})
+        filters = self._filters(following)
+        return Step(following.epoch, self._pieces(following), following.parts, ctis, {}, {}, {}, {}, {}, filters)
 
     def _is_there(self, intent: Intent) -> bool:
         marks = self.store.catalog.streams.marks()
@@ -220,6 +257,7 @@ class VertexWorker:
     """In offline mode nobody else gives the producer its turns."""
 
     def _offers(self, snapshot: Snapshot) -> dict[str, c.Offer]:
+        self._hear()
         streams = self.store.catalog.streams
         offers: dict[str, c.Offer] = {}
         marks = streams.marks()
@@ -261,6 +299,7 @@ class VertexWorker:
             lows=snapshot.lows,
             runs={operator: tuple(its_runs) for operator, its_runs in runs.items()},
             merges=merges,
+            filters=self._filters(intent),
         )
         return step, tuple(number for number, run in numbered if run in merging)
 
@@ -299,6 +338,7 @@ class VertexWorker:
         with catalog.transaction(self.store.lease):
             if catalog.epochs.commit(self.vertex, Commit(intent, snapshot, runs, done.merged)):
                 catalog.streams.append(self.vertex, before.output_end, segments, snapshot.cti)
+                catalog.filters.applied(self.vertex, intent)
             following = instruction.following
             pending = catalog.epochs.pending(self.vertex)
             if pending is None and following is not None:
