@@ -177,16 +177,21 @@ def test_commands_and_their_options_exist(page: Path) -> None:
 def known_options(command: click.Command) -> set[str]:
     context = click.Context(command)
     help_options = set(context.help_option_names) | {"-h", "--help"}
-    return {option for parameter in command.params for option in parameter.opts} | help_options
+    parts = command.commands.values() if isinstance(command, click.Group) and command is not main else ()
+    own = {option for parameter in command.params for option in parameter.opts}
+    return own.union(help_options, *(known_options(part) for part in parts))
 
 
 def test_operate_names_every_command_option_and_figure() -> None:
     page = (ROOT / "docs" / "operate.md").read_text()
     for name, command in main.commands.items():
         assert f"waterclock {name}" in page
-        for parameter in command.params:
-            if isinstance(parameter, click.Option):
-                assert any(f"{option}" in page for option in parameter.opts), f"{name} {parameter.opts}"
+        parts = command.commands if isinstance(command, click.Group) else {}
+        for part in (command, *parts.values()):
+            assert part is command or f"waterclock {name} {part.name}" in page
+            for parameter in part.params:
+                if isinstance(parameter, click.Option):
+                    assert any(f"{option}" in page for option in parameter.opts), f"{name} {parameter.opts}"
     for kind in (Status, VertexStatus):
         for field in dataclasses.fields(kind):
             assert f"`{field.name}`" in page, f"{kind.__name__}.{field.name}"
