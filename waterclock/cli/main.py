@@ -13,6 +13,7 @@ from waterclock.cli.conformance import conformance
 from waterclock.cli.control import filters, scale
 from waterclock.cli.doctor import doctor
 from waterclock.cli.explain import explain
+from waterclock.cli.gc import gc
 from waterclock.cli.look import status, streams, tail
 from waterclock.cli.program import fmt, init, lint
 from waterclock.cli.run import run
@@ -53,7 +54,7 @@ def main(traceback: bool) -> None:
     """
 
 
-for command in (init, run, lint, fmt, explain, status, streams, tail, filters, scale, doctor, conformance):
+for command in (init, run, lint, fmt, explain, status, streams, tail, filters, scale, gc, doctor, conformance):
     main.add_command(command)
 
 if __name__ == "__main__":

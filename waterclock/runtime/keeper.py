@@ -8,12 +8,12 @@ from pathlib import Path
 
 from waterclock import crashpoints
 from waterclock.catalog import StreamRow
+from waterclock.runtime.garbage import collectable, low_water
 from waterclock.runtime.log import StreamReader
 from waterclock.runtime.store import Store
 from waterclock.schema import VS, bounds
 from waterclock.storage.blobs import PARQUET, Blob, checksum, sync_file
 from waterclock.streams import Segment
-from waterclock.time import BEGINNING
 
 GROUP = 16
 """So many segments of one level become one of the next."""
@@ -92,29 +92,16 @@ class Keeper:
                     catalog.epochs.forget(vertex.name, min(vertex.durable, delivered.get(vertex.name, vertex.durable)))
         for name in catalog.streams.names():
             row = catalog.streams.get(name)
-            floor = self._floor(row)
+            floor = low_water(catalog, row)
             with catalog.transaction(self._store.lease):
                 catalog.streams.drop_time_marks(name, floor)
-            self._trim(row, floor)
+            self._trim(row)
             for _ in range(MOST_GROUPS):
                 if not self._compact(name, floor, idle):
                     break
         if time.monotonic() - self._swept >= 2 * self._tidy_every:
             self.sweep()
             self._swept = time.monotonic()
-
-    def _floor(self, row: StreamRow) -> int:
-        """Low-water mark: below it every reader's durable snapshot has passed."""
-        catalog = self._store.catalog
-        floor = row.durable
-        delivered = catalog.sinks.delivered()
-        for vertex in catalog.epochs.vertices():
-            if row.name in vertex.inputs:
-                base = catalog.epochs.snapshot(vertex.name, vertex.durable)
-                floor = min(floor, base.positions.get(row.name, 0))
-            if vertex.name == row.name and row.name in delivered:
-                floor = min(floor, catalog.epochs.snapshot(row.name, delivered[row.name]).output_end)
-        return floor
 
     def _compact(self, name: str, floor: int, idle: bool) -> bool:
         row = self._store.catalog.streams.get(name)
@@ -136,15 +123,8 @@ class Keeper:
         crashpoints.reach("compact.after_swap")
         return True
 
-    def _trim(self, row: StreamRow, floor: int) -> None:
-        retention = row.declaration.retention
-        if retention is None or row.cti == BEGINNING:
-            return
-        end = row.first
-        for segment in self._store.catalog.streams.segments(row.name, row.first, floor):
-            if segment.end > floor or segment.greatest_vs >= row.cti - retention:
-                break
-            end = segment.end
+    def _trim(self, row: StreamRow) -> None:
+        end = collectable(self._store.catalog, row).end
         if end > row.first:
             with self._store.catalog.transaction(self._store.lease):
                 self._store.catalog.streams.trim(row.name, end)
