@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-# A worker per core takes tests in their order, so that those of a file share its fixtures and its JVM; each needs 2 GB.
+# A worker per core takes tests in their order, so that those of a file share its fixtures and its JVM; at most 4, for memory.
 BESIDE := -n logical --maxprocesses 4 --dist worksteal
 
 .DEFAULT_GOAL := help

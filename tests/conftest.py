@@ -16,7 +16,7 @@ from waterclock.optimizer import parallelism
 SPARK = {"spark.driver.memory": "1g"}
 MEMORY = Path("/dev/shm")
 ROOM = 4 << 30
-"""Of which a run uses a few hundred MB; a container's usual 64 MB are too few."""
+"""Far more than was seen in use (tens of MB), but a container's usual 64 MB could run full."""
 
 
 def _stores_in_memory() -> None:
