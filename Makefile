@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# A worker per core takes tests in their order, so that those of a file share its fixtures and its JVM; at most 4, for memory.
+BESIDE := -n logical --maxprocesses 4 --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test check bench docs golden soak clean
@@ -23,7 +25,7 @@ demo: $(READY) ## alerts per user, live on Spark, killed half way and resumed (a
 	@$(BIN)/python examples/demo.py
 
 test: $(READY) check ## everything that CI runs
-	$(BIN)/python -m pytest -m "not soak"
+	$(BIN)/python -m pytest -m "not soak" $(BESIDE)
 
 check: $(READY) ## ruff, mypy --strict, import ladder
 	$(BIN)/ruff check .

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,6 +14,21 @@ import waterclock as wc
 from waterclock.optimizer import parallelism
 
 SPARK = {"spark.driver.memory": "1g"}
+MEMORY = Path("/dev/shm")
+ROOM = 4 << 30
+"""Far more than was seen in use (tens of MB), but a container's usual 64 MB could run full."""
+
+
+def _stores_in_memory() -> None:
+    """Thousands of small stores wait for the disk at every commit, longer than they compute.
+
+    No test asks the disk: a killed process loses nothing that it has written, and a power cut is played by removing it.
+    """
+    if "TMPDIR" not in os.environ and os.access(MEMORY, os.W_OK | os.X_OK) and shutil.disk_usage(MEMORY).free > ROOM:
+        os.environ["TMPDIR"] = tempfile.tempdir = str(MEMORY)  # for programs that tests start, and for this process
+
+
+_stores_in_memory()
 
 
 @pytest.fixture(autouse=True)

@@ -111,8 +111,12 @@ def test_the_order_of_arrival_does_not_matter(
 
 
 def test_workers_that_die_are_retried(many_tasks: None, make_app: Callable[..., wc.App], tmp_path: Path) -> None:
-    """Every Python worker is killed at its third task; Spark runs those tasks again elsewhere."""
+    """Every Python worker is killed at its third task; Spark runs those tasks again elsewhere.
+
+    More often than usual: on a busy machine a task meets one worker after another that other vertices have used up.
+    """
     app = make_app(epoch_rows=900)
+    app.master = "local[2,20]"
     app.spark |= {"spark.executorEnv.WATERCLOCK_CRASH": "task.running:3"}
     feed(build(app))
     app.run(mode="drain").wait()
