@@ -24,6 +24,9 @@ def with_vertex(root: Path) -> Catalog:
     return catalog
 
 
+pytestmark = pytest.mark.usefixtures("each_database")
+
+
 def test_a_lease_has_one_holder(tmp_path: Path) -> None:
     catalog = Catalog.open(tmp_path, create=True)
     lease = catalog.leases.acquire("app")

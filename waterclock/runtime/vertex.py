@@ -149,8 +149,8 @@ class VertexWorker:
     def _carry_out(self, instruction: c.Instruction) -> list[c.Instruction]:
         if isinstance(instruction, c.Record):
             crashpoints.reach("epoch.before_intent")
-            with self.store.catalog.transaction(self.store.lease):
-                self.store.catalog.epochs.write_intent(self.vertex, instruction.intent)
+            epochs, intent = self.store.catalog.epochs, instruction.intent
+            self.store.catalog.transact(lambda: epochs.write_intent(self.vertex, intent), self.store.lease)
             crashpoints.reach("epoch.after_intent")
             return []
         if isinstance(instruction, c.Execute):
@@ -296,13 +296,17 @@ class VertexWorker:
         runs = self._kept_runs(done.reports)
         check_output(catalog, self.vertex, snapshot)
         crashpoints.reach("epoch.before_commit")
-        with catalog.transaction(self.store.lease):
+
+        def write() -> Intent | None:
             if catalog.epochs.commit(self.vertex, Commit(intent, snapshot, runs, done.merged)):
                 catalog.streams.append(self.vertex, before.output_end, segments, snapshot.cti)
             following = instruction.following
             pending = catalog.epochs.pending(self.vertex)
             if pending is None and following is not None:
                 catalog.epochs.write_intent(self.vertex, following)
+            return pending
+
+        pending = catalog.transact(write, self.store.lease)
         crashpoints.reach("epoch.after_commit")
         self.store.bell.ring()
         self.progress.epoch = intent.epoch
