@@ -51,7 +51,9 @@ def each_database(database: str, monkeypatch: pytest.MonkeyPatch, _no_store_from
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if len(DATABASES) == 1:
-        terminalreporter.write_line(f"skipped: PostgreSQL is not installed ({HOW}); catalogs were tested on SQLite only")
+        terminalreporter.write_line(
+            f"skipped: PostgreSQL is not installed ({HOW}); catalogs were tested on SQLite only"
+        )
 
 
 @pytest.fixture

@@ -16,6 +16,8 @@ from scripts.postgres import programs
 
 ACCOUNT = "postgres" if os.geteuid() == 0 else None
 """The server refuses to run as root."""
+MEMORY = Path("/dev/shm")
+"""Where syncing costs nothing, if there is room: what a killed server has written stays there as on a disk."""
 
 
 class Server:
@@ -23,7 +25,9 @@ class Server:
         found = programs()
         assert found is not None
         self._programs = found
-        self.folder = Path(tempfile.mkdtemp(prefix="wcpg", dir="/tmp"))  # the path of a socket is at most 107 bytes
+        room = MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > 1 << 30
+        # A short path: that of a socket has at most 107 bytes.
+        self.folder = Path(tempfile.mkdtemp(prefix="wcpg", dir=MEMORY if room else "/tmp"))
         self._log = (self.folder / "log").open("wb")
         if ACCOUNT:
             shutil.chown(self.folder, ACCOUNT)

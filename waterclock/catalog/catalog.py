@@ -69,6 +69,10 @@ class Catalog:
         """By ``time.monotonic``: since when the catalog can be reached without a break."""
         return self._db.reachable_since
 
+    def server(self) -> tuple[str, bool]:
+        """What the catalog is in, with its version, and whether it syncs what it writes."""
+        return self._db.server()
+
     def sync(self) -> None:
         self._db.sync()
 

@@ -96,6 +96,10 @@ class Database(ABC):
         """Microseconds, by the clock that all who share the catalog go by."""
 
     @abstractmethod
+    def server(self) -> tuple[str, bool]:
+        """Its name and version, and whether it syncs what it writes."""
+
+    @abstractmethod
     def close(self) -> None: ...
 
     @abstractmethod

@@ -103,9 +103,8 @@ class Postgres(Database):
             self._open().close()
 
     def server(self) -> tuple[str, bool]:
-        """Its version, and whether it syncs what it writes."""
         version, synced = self.query("SELECT current_setting('server_version'), current_setting('fsync')")[0]
-        return version, synced == "on"
+        return f"PostgreSQL {version.split()[0]} at {self.url}", synced == "on"
 
     # -- statements ----------------------------------------------------------------------------------------
 

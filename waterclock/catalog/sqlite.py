@@ -28,6 +28,9 @@ class Sqlite(Database):
     def now(self) -> int:
         return time.time_ns() // 1000
 
+    def server(self) -> tuple[str, bool]:
+        return f"SQLite {sqlite3.sqlite_version}", True
+
     def close(self) -> None:
         with self._lock:
             self._connection.close()

@@ -229,12 +229,13 @@ class Engine:
                 pump.close()
             for delivery in self.parts.deliveries:
                 delivery.close()
+            self._final = Status(self.app, self.state, time.time() - self.started, (), {})
             try:
                 if self.error is None:
                     self.parts.keeper.close()
-            except WaterclockError as error:
+                self._final = self._status()
+            except WaterclockError as error:  # a full disk, or the catalog cannot be reached
                 self.error = self.error or error
-            self._final = self._status()
             self.parts.runner.close()
             self.parts.store.close()
             self.state = "failed" if self.error is not None else "stopped"
