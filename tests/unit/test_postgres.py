@@ -312,7 +312,8 @@ def test_no_server(tmp_path: Path) -> None:
 
 
 def test_a_server_that_stays_away(server: Server, catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgres, "WAIT", 0.5)
+    monkeypatch.setattr(postgres, "OPENING", 0.3)
+    catalog._db._patience = 0.5  # type: ignore[attr-defined]
     server.stop()
     try:
         with pytest.raises(StoreError, match=r"STORE\.NO_SERVER"):
@@ -321,6 +322,8 @@ def test_a_server_that_stays_away(server: Server, catalog: Catalog, monkeypatch:
         with pytest.raises(StoreError, match=r"STORE\.NO_SERVER"):
             catalog.streams.names()
         assert time.monotonic() - began < 0.3, "it was waited for once"
+        with pytest.raises(StoreError, match=r"STORE\.NO_SERVER"):
+            Catalog.open(catalog.root)
     finally:
         server.start()
     catalog.streams.create(NUMBERS)
@@ -411,7 +414,7 @@ def test_the_commands(server: Server, tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_an_app_outlives_its_server(server: Server, tmp_path: Path, make_app: Callable[..., wc.App]) -> None:
-    """Restarted, then killed. In another process, in threads, with pushes from this one going on all the while: every row once, in order."""
+    """Restarted, then killed, while the app runs in another process and this one pushes: every row once, in order."""
     app = make_app(catalog=server.url)
     numbers = app.stream("numbers", {"n": int}, time="n", max_ahead=None)
     numbers.push([{"n": 0}])

@@ -18,8 +18,6 @@ from waterclock.state import Run, RunCache, live_in, pick_merge, slice_range
 from waterclock.state.tiers import FANOUT
 from waterclock.storage import Blob, GrowingFile, encode
 
-pytestmark = pytest.mark.usefixtures("each_database")
-
 
 def run(level: int = 0, least: int = 0, greatest: int = SPACE - 1, at: int = 0) -> Run:
     return Run("op", "panes", Blob("x", at, 1, 0), 1, least, greatest, 0, 10, level)

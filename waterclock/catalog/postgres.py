@@ -35,6 +35,8 @@ from waterclock.errors import ConfigError, StoreError
 
 WAIT = 60.0
 """So many seconds a server may be away before its absence is an error."""
+OPENING = 5.0
+"""The same when a store is opened. That of a new store must be there at once: its URL may be wrong."""
 PAUSES = (0.05, 0.1, 0.2, 0.5, 1.0)
 """Between tries to connect; the last one from then on. Shorter than ``keeper.GRACE``: see there."""
 SILENCE = 10
@@ -49,6 +51,8 @@ DEFAULTS = {
 
 _LOST = {"57P01", "57P02", "57P03", "57P05", "25P03"}
 """The server ends the connection: shut down, crashed, starting, silent for too long."""
+_HOPELESS = ("does not exist", "authentication failed", "no password supplied", "pg_hba.conf")
+"""What a server says that will say the same again."""
 T = TypeVar("T")
 Connection = psycopg.Connection[tuple[Any, ...]]
 log = logging.getLogger("waterclock")
@@ -65,20 +69,19 @@ class Postgres(Database):
         self._done = 0
         """The number of the newest one that is known to be committed."""
         self._away_since: float | None = None
+        self._patience = 0.0 if create else OPENING
         self._connection: Connection | None = None
         try:
-            self._connection = self._connect()
-        except psycopg.OperationalError as error:
-            raise self._no_server(error) from error
-        try:
+            self._open()
             if create:
                 self._create()
             elif not self._is_there():
                 raise StoreError("STORE.NO_CATALOG", url=url, store=root, schema=schema)
             self._migrate()
         except BaseException:
-            self._connection.close()
+            self._drop_connection()
             raise
+        self._patience = WAIT
 
     def now(self) -> int:
         return int(self.query("SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)")[0][0])
@@ -162,7 +165,7 @@ class Postgres(Database):
             if connection is None or connection.closed or error.sqlstate in _LOST or (error.sqlstate or "")[:2] == "08":
                 self._drop_connection()
                 self._away_since = self._away_since or time.monotonic()
-                if time.monotonic() - self._away_since > WAIT:  # it comes and goes
+                if time.monotonic() - self._away_since > self._patience:  # it comes and goes
                     raise self._no_server(error) from error
                 raise Interrupted(url=self.url) from error
             raise self._refused(error) from error
@@ -180,7 +183,8 @@ class Postgres(Database):
                 connection = self._connect(self._look_up)
                 break
             except psycopg.OperationalError as error:
-                if time.monotonic() - began > WAIT:
+                hopeless = self._patience < WAIT and any(words in str(error) for words in _HOPELESS)
+                if hopeless or time.monotonic() - began >= self._patience:
                     raise self._no_server(error) from error
                 if tries == 0:
                     log.warning("The catalog at %s is away (%s); waiting for it.", self.url, _reason(error))
@@ -196,6 +200,8 @@ class Postgres(Database):
 
     def _look_up(self, connection: Connection) -> None:
         """Whether the last transaction happened, and that those before it are still there."""
+        if not self._tried:
+            return
         with connection.transaction():
             connection.execute("LOCK TABLE meta IN EXCLUSIVE MODE")
             row = connection.execute("SELECT number FROM writers WHERE id = %s", [self._writer]).fetchone()
