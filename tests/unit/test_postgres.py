@@ -24,6 +24,7 @@ from waterclock.catalog.database import Interrupted
 from waterclock.cli.main import main
 from waterclock.connect.base import Chunk
 from waterclock.errors import ConfigError, StoreError
+from waterclock.runtime import keeper
 from waterclock.runtime.log import StreamLog
 from waterclock.runtime.store import Store
 from waterclock.schema import Schema
@@ -299,6 +300,30 @@ def test_a_database_that_went_back_is_said(server: Server, catalog: Catalog) -> 
     server.ask(f"UPDATE {schema}.writers SET number = number - 1")
     server.cut()
     with pytest.raises(StoreError, match=r"STORE\.WENT_BACK"):
+        catalog.streams.names()
+
+
+def test_a_file_is_not_swept_while_its_writer_waits_for_the_server(
+    server: Server, catalog: Catalog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(keeper, "GRACE", 0.3)
+    (catalog.root / "streams/s").mkdir(parents=True)
+    file = catalog.root / "streams/s/merged.parquet"
+    file.touch()
+    sweeper = keeper.Keeper(Store(catalog, None), [])
+    sweeper.sweep()
+    time.sleep(0.4)
+    server.cut()
+    sweeper.sweep()
+    assert file.exists(), "nobody could name it while the server was away"
+    time.sleep(0.4)
+    sweeper.sweep()
+    assert not file.exists()
+
+
+def test_what_is_closed_stays_closed(catalog: Catalog) -> None:
+    catalog.close()
+    with pytest.raises(StoreError, match=r"STORE\.NO_SERVER.*it was closed"):
         catalog.streams.names()
 
 

@@ -70,6 +70,7 @@ class Postgres(Database):
         """The number of the newest one that is known to be committed."""
         self._away_since: float | None = None
         self._patience = 0.0 if create else OPENING
+        self._closed = False
         self._connection: Connection | None = None
         try:
             self._open()
@@ -88,22 +89,20 @@ class Postgres(Database):
 
     def close(self) -> None:
         with self._lock:
-            if self._connection is None or self._connection.closed:
-                return
+            self._closed = True
             try:
-                if self._done:
+                if self._connection is not None and self._done:
                     self._connection.execute(
                         f"DELETE FROM writers WHERE id = %s OR seen < now() - interval '{FORGET}'", [self._writer]
                     )
             except psycopg.Error:
                 pass  # another process forgets it later
-            self._connection.close()
+            self._drop_connection()
 
     def drop(self) -> None:
         """Removes the catalog: another process was faster to make that of the store."""
-        with self._lock:
-            self._answered(lambda: self._open().execute(f"DROP SCHEMA {self.schema} CASCADE"))
-            self._open().close()
+        self._answered(lambda: self._open().execute(f"DROP SCHEMA {self.schema} CASCADE"))
+        self._drop_connection()
 
     def server(self) -> tuple[str, bool]:
         version, synced = self.query("SELECT current_setting('server_version'), current_setting('fsync')")[0]
@@ -144,6 +143,7 @@ class Postgres(Database):
             self._open()  # looks whether it happened
             if self._done != self._tried:
                 raise
+            self._away_since = None
 
     def _roll_back(self) -> None:
         if self._connection is not None:
@@ -176,11 +176,13 @@ class Postgres(Database):
         """The connection; a new one, once the server is back, if it was lost."""
         if self._connection is not None:
             return self._connection
+        if self._closed:
+            raise StoreError("STORE.NO_SERVER", url=self.url, reason="it was closed")
         began = self._away_since = self._away_since or time.monotonic()
         tries = 0
         while True:
             try:
-                connection = self._connect(self._look_up)
+                connection = self._connect()
                 break
             except psycopg.OperationalError as error:
                 hopeless = self._patience < WAIT and any(words in str(error) for words in _HOPELESS)
@@ -210,8 +212,7 @@ class Postgres(Database):
             raise StoreError("STORE.WENT_BACK", url=self.url)
         self._done = found
 
-    def _connect(self, look: Callable[[Connection], None] = lambda _: None) -> Connection:
-        """A new connection, if ``look`` does not object to what it sees."""
+    def _connect(self) -> Connection:
         settings = {**DEFAULTS, **conninfo_to_dict(self.url), "client_encoding": "utf8"}
         connection = psycopg.connect(**settings, autocommit=True)  # type: ignore[arg-type]
         try:
@@ -220,7 +221,7 @@ class Postgres(Database):
                     SELECT set_config('synchronous_commit', 'on', false)
                     WHERE current_setting('synchronous_commit') = 'off'"""
             )
-            look(connection)
+            self._look_up(connection)
         except BaseException:
             connection.close()
             raise
