@@ -26,8 +26,7 @@ def install() -> str | None:
     if os.geteuid() != 0:
         return "only root can install it"
     print("installing PostgreSQL for the tests ...", flush=True)
-    # No server of the system's own: the tests start theirs.
-    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "PG_SKIP_CLUSTER": "1"}
+    quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     for command in (["update", "-qq"], ["install", "-y", "-qq", "--no-install-recommends", "postgresql"]):
         done = subprocess.run(["apt-get", *command], env=quiet, capture_output=True, text=True, check=False)
         if done.returncode:
