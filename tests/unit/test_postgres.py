@@ -25,6 +25,7 @@ from waterclock.cli.main import main
 from waterclock.connect.base import Chunk
 from waterclock.errors import ConfigError, StoreError
 from waterclock.runtime import keeper
+from waterclock.runtime.inprocess import InProcessRunner
 from waterclock.runtime.log import StreamLog
 from waterclock.runtime.store import Store
 from waterclock.schema import Schema
@@ -483,3 +484,28 @@ app.run(mode="live").wait(120)
     assert "is back after" in said
     rows = pl.read_ndjson(tmp_path / "out.jsonl")["n"].to_list()
     assert rows == list(range(pushed + 1))
+
+
+def test_an_app_whose_server_stays_away_fails(
+    server: Server, make_app: Callable[..., wc.App], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wc.App, "_runner", lambda *_: InProcessRunner())
+    app = make_app(catalog=server.url)
+    numbers = app.stream("numbers", {"n": int}, time="n", max_ahead=None)
+    numbers.select("n").into("out")
+    handle = app.run(mode="live")
+    numbers.push([{"n": 1}])
+    handle._engine.parts.store.catalog._db._patience = 0.5  # type: ignore[attr-defined]
+    server.stop()
+    try:
+        with pytest.raises(StoreError, match=r"STORE\.NO_SERVER"):
+            handle.wait(30)
+        assert handle.state == "failed"
+        assert not handle.status().healthy
+    finally:
+        server.start()
+    _, schema = (Path(app.store) / "catalog.url").read_text().split()
+    server.ask(f"UPDATE {schema}.leases SET expires = 0")  # it could not be given back, and runs out
+    numbers.push([{"n": 2}])
+    numbers.end()
+    assert app.run(mode="offline").frame("out")["n"].to_list() == [1, 2]
