@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 BESIDE := -n logical --maxprocesses 4 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench docs golden soak clean
+.PHONY: help setup postgres demo test check bench docs golden soak clean
 
 help: ## list the verbs
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /	/'
@@ -24,7 +24,10 @@ setup: $(READY) ## make .venv with everything in it
 demo: $(READY) ## alerts per user, live on Spark, killed half way and resumed (about a minute)
 	@$(BIN)/python examples/demo.py
 
-test: $(READY) check ## everything that CI runs
+postgres: $(READY) ## the PostgreSQL server that tests start for themselves, installed if it is missing and can be
+	@$(BIN)/python scripts/postgres.py
+
+test: $(READY) postgres check ## everything that CI runs
 	$(BIN)/python -m pytest -m "not soak" $(BESIDE)
 
 check: $(READY) ## ruff, mypy --strict, import ladder

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 import waterclock as wc
+from scripts.postgres import HOW, programs
+from tests.postgres import Server
 from waterclock.optimizer import parallelism
 
 SPARK = {"spark.driver.memory": "1g"}
@@ -34,6 +36,41 @@ _stores_in_memory()
 @pytest.fixture(autouse=True)
 def _no_store_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WATERCLOCK_STORE", raising=False)
+    monkeypatch.delenv("WATERCLOCK_CATALOG", raising=False)
+
+
+DATABASES = ("sqlite", "postgres") if programs() else ("sqlite",)
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    """A PostgreSQL server for all tests; one that stops it starts it again."""
+    if programs() is None:
+        pytest.skip("PostgreSQL is not installed")
+    started = Server()
+    yield started
+    started.remove()
+
+
+@pytest.fixture(scope="session", params=DATABASES)
+def database(request: pytest.FixtureRequest) -> str:
+    """Each database that a catalog can be in: its URL, or nothing for SQLite."""
+    return "" if request.param == "sqlite" else request.getfixturevalue("server").url
+
+
+@pytest.fixture
+def each_database(database: str, monkeypatch: pytest.MonkeyPatch, _no_store_from_the_environment: None) -> str:
+    """New stores have their catalog in that database."""
+    if database:
+        monkeypatch.setenv("WATERCLOCK_CATALOG", database)
+    return database
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if len(DATABASES) == 1:
+        terminalreporter.write_line(
+            f"skipped: PostgreSQL is not installed ({HOW}); catalogs were tested on SQLite only"
+        )
 
 
 @pytest.fixture

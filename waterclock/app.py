@@ -84,6 +84,8 @@ class App:
     """Streams, queries and outputs over one store.
 
     ``store`` is the directory where everything lives (default: ``$WATERCLOCK_STORE`` or ``./waterclock-store``).
+    ``catalog`` is the URL of a PostgreSQL database for the catalog of a new store (default: ``$WATERCLOCK_CATALOG``, or
+    a file in the directory); the store remembers it.
     ``epoch_rows`` bounds what one epoch takes of each input. ``tasks`` bounds its parallelism (default: Spark's cores).
     ``spark`` holds Spark settings; ``master`` is Spark's master. ``allow_unbounded`` lets plans run whose state has
     no bound. ``optimize=False`` runs plans as they are written: the same results, computed with more work.
@@ -91,11 +93,12 @@ class App:
 
     store_override: ClassVar[str | None] = None
     """Set by the command line while it loads a program: it goes before what the program says."""
+    catalog_override: ClassVar[str | None] = None
 
     def __init__(
-        self, name: str = "app", store: str | os.PathLike[str] | None = None, *, master: str = "local[*,4]",
-        spark: Mapping[str, str] | None = None, epoch_rows: int = 2_000_000, tasks: int | None = None,
-        allow_unbounded: bool = False, optimize: bool = True,
+        self, name: str = "app", store: str | os.PathLike[str] | None = None, *, catalog: str | None = None,
+        master: str = "local[*,4]", spark: Mapping[str, str] | None = None, epoch_rows: int = 2_000_000,
+        tasks: int | None = None, allow_unbounded: bool = False, optimize: bool = True,
     ) -> None:  # fmt: skip
         _check_name(name)
         for option, value in (("epoch_rows", epoch_rows), ("tasks", tasks)):
@@ -103,6 +106,7 @@ class App:
                 raise ConfigError("CONFIG.BAD_OPTION", option=option, value=value, fix="It must be at least 1.")
         self.name = name
         self.store = App.store_override or str(store or os.environ.get("WATERCLOCK_STORE") or "waterclock-store")
+        self.catalog = App.catalog_override or catalog
         self.master = master
         self.spark = dict(spark or {})
         self.epoch_rows = epoch_rows
@@ -357,7 +361,7 @@ class App:
 
     def _batch(self) -> Handle:
         self._batched = True
-        catalog = Catalog.open(self.store, create=True)
+        catalog = Catalog.open(self.store, create=True, url=self.catalog)
         try:
             for declaration, _ in self._streams.values():
                 create_source(catalog, declaration)
@@ -395,7 +399,7 @@ class App:
 
     def _start(self, mode: str, twice: bool = False) -> Engine:
         """The way of a program from its plan to a running job: this is the architecture."""
-        catalog = Catalog.open(self.store, create=True)  # the only mutable thing
+        catalog = Catalog.open(self.store, create=True, url=self.catalog)  # the only mutable thing
         runner: Runner | None = None
         store = Store(catalog, None)
         try:
@@ -454,7 +458,8 @@ class App:
 
     def _declare(self, catalog: Catalog, plans: Mapping[str, VertexPlan]) -> None:
         self._check_time_from()
-        with catalog.transaction():
+
+        def declare() -> None:
             for declaration, _ in self._tables.values():
                 catalog.streams.create(declaration)
             for declaration, source in self._streams.values():
@@ -465,6 +470,8 @@ class App:
                 retention = None if name in self._outputs else 0
                 catalog.streams.create(Declaration(name, plan.root.schema, None, retention=retention))
                 catalog.epochs.create(name, self.name, plan.identity, explain(plan.root), plan.inputs)
+
+        catalog.transact(declare)
 
     def _vertex(self, store: Store, plan: VertexPlan, runner: Runner) -> VertexWorker:
         declarations = {name: store.catalog.streams.get(name).declaration for name in plan.inputs}
@@ -519,7 +526,7 @@ class App:
         """The writing end for pushes: through the running engine, or straight to the store."""
         store = self._engine.parts.store if self._engine and self._engine.state == "running" else self._push_store
         if store is None:
-            store = self._push_store = Store(Catalog.open(self.store, create=True), None)
+            store = self._push_store = Store(Catalog.open(self.store, create=True, url=self.catalog), None)
         known = self._logs.get(name)
         if known is None or known[0] is not store:
             create_source(store.catalog, self._streams[name][0])

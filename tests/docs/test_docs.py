@@ -4,6 +4,7 @@ How blocks are fenced in README.md and docs/*.md:
 
     python            executed, in order, in one namespace and one fresh working directory per page
     python file=NAME  the same, and written to NAME for the commands that follow
+    python postgres   needs a server: the URL in it, as in the commands that follow, is that of the tests' own
     python live       needs Spark: compiled here, executed in the test marked spark
     sql file=NAME     written to NAME, and a program that can be read
     sql               given to the function sql() that the page has defined
@@ -28,6 +29,7 @@ import click
 import pytest
 
 import waterclock as wc
+from scripts.postgres import programs
 from waterclock.cli.main import main
 from waterclock.errors import CATALOGUE
 from waterclock.lang.sql import Source
@@ -37,6 +39,7 @@ from waterclock.runtime.status import Status, VertexStatus
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 ALL_PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+SHOWN_URL = "postgresql://waterclock@db.example.com/streams"
 WRITTEN = ("start", "time", "queries", "sql", "python", "dstreams", "connect", "operate")
 
 
@@ -66,7 +69,7 @@ def name_of(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-def run_page(page: Path, live: bool) -> None:
+def run_page(page: Path, live: bool, server: str | None = None) -> None:
     """Executes the blocks of a page in the working directory."""
     # As under `waterclock run`: a program that runs itself only as the main program does not.
     space: dict[str, object] = {"__name__": "__waterclock__"}
@@ -74,12 +77,13 @@ def run_page(page: Path, live: bool) -> None:
     for block in blocks(page):
         where = f"{name_of(page)}:{block.line}"
         if block.info[:1] == ("python",):
-            code = compile("\n" * block.line + block.text, str(page), "exec")
+            text = block.text.replace(SHOWN_URL, server or SHOWN_URL)
+            code = compile("\n" * block.line + text, str(page), "exec")
             for option in block.info[1:]:
-                assert option == "live" or option.startswith("file="), f"{where}: what is {option!r}?"
+                assert option in ("live", "postgres") or option.startswith("file="), f"{where}: what is {option!r}?"
                 if option.startswith("file="):
                     Path(option.removeprefix("file=")).write_text(block.text)
-            if "live" in block.info and not live:
+            if ("live" in block.info and not live) or ("postgres" in block.info and server is None):
                 continue
             output = io.StringIO()
             with contextlib.redirect_stdout(output):
@@ -89,7 +93,7 @@ def run_page(page: Path, live: bool) -> None:
             printed = run_sql(block, space)
         elif block.info == ("text", "output"):
             assert printed.strip() == block.text.strip(), where
-        elif block.info == ("console", "run"):
+        elif block.info[:2] == ("console", "run") and ("postgres" not in block.info or server is not None):
             run_commands(block, where)
 
 
@@ -117,9 +121,12 @@ def run_commands(block: Block, where: str) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_examples_run_and_print_what_is_shown(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_examples_run_and_print_what_is_shown(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     monkeypatch.chdir(tmp_path)
-    run_page(page, live=False)
+    needed = programs() is not None and any("postgres" in block.info for block in blocks(page))
+    run_page(page, live=False, server=request.getfixturevalue("server").url if needed else None)
 
 
 @pytest.mark.spark

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -40,6 +41,8 @@ def _child(log: Path, crash: str | None, arguments: list[str]) -> None:
 
 def start(folder: Path, *options: str, crash: str | None = None) -> BaseProcess:
     arguments = [str(folder / "store"), str(folder / "sink.jsonl"), *options]
+    if "WATERCLOCK_CATALOG" in os.environ:  # which the server of forks does not see
+        arguments += ["--catalog", os.environ["WATERCLOCK_CATALOG"]]
     for name in (LOG, DONE):
         (folder / name).unlink(missing_ok=True)
     process = FORKS.Process(target=_child, args=(folder / LOG, crash, arguments))
@@ -51,7 +54,7 @@ def run(folder: Path, *options: str, crash: str | None = None) -> bool:
     """True when the run came to its end, False when it was killed at the crash point."""
     process = start(folder, *options, crash=crash)
     process.join(300)
-    return _ended(folder, process)
+    return ended(folder, process)
 
 
 def run_and_kill_after(folder: Path, seconds: float, *options: str) -> bool:
@@ -60,10 +63,10 @@ def run_and_kill_after(folder: Path, seconds: float, *options: str) -> bool:
     process.join(seconds)
     process.kill()
     process.join(60)
-    return _ended(folder, process)
+    return ended(folder, process)
 
 
-def _ended(folder: Path, process: BaseProcess) -> bool:
+def ended(folder: Path, process: BaseProcess) -> bool:
     """Whether it came to its end. Exit codes are not asked: a server of forks may not know that of one killed early."""
     assert not process.is_alive()
     done, log = (folder / DONE).exists(), folder / LOG

@@ -107,6 +107,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("store")
     parser.add_argument("sink")
     parser.add_argument("--mode", default="offline")
+    parser.add_argument("--catalog", help="the URL of a database; otherwise SQLite")
     parser.add_argument(
         "--preload", action="store_true", help="take all input first: epochs are then cut alike in every run"
     )
@@ -116,7 +117,7 @@ def main(arguments: Sequence[str]) -> None:
     files.INLINE = 600
     keeper.GROUP = 3
     keeper.Keeper.__init__.__defaults__ = (0.0, 0.0)
-    app = build(args.store, args.sink, master="local[2,4]")
+    app = build(args.store, args.sink, catalog=args.catalog, master="local[2,4]")
     if args.preload:
         preload(app)
         Epochs.forget = lambda *_: None  # type: ignore[method-assign]  # the test reads every epoch's digest

@@ -15,6 +15,8 @@ from waterclock.catalog import Catalog, leases
 from waterclock.runtime.inprocess import InProcessRunner
 from waterclock.runtime.log import StreamReader
 
+pytestmark = pytest.mark.usefixtures("each_database")
+
 Make = Callable[..., wc.App]
 
 

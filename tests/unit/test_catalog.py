@@ -24,6 +24,9 @@ def with_vertex(root: Path) -> Catalog:
     return catalog
 
 
+pytestmark = pytest.mark.usefixtures("each_database")
+
+
 def test_a_lease_has_one_holder(tmp_path: Path) -> None:
     catalog = Catalog.open(tmp_path, create=True)
     lease = catalog.leases.acquire("app")
@@ -84,6 +87,10 @@ def test_an_intent_survives_as_it_was(tmp_path: Path) -> None:
     assert Catalog.open(tmp_path).epochs.pending("v") == intent()
 
 
+ON_SQLITE = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+
+
+@ON_SQLITE
 def test_a_store_of_an_older_format_is_migrated(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "catalog.sqlite") as db:
         db.execute("CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)")
@@ -94,6 +101,7 @@ def test_a_store_of_an_older_format_is_migrated(tmp_path: Path) -> None:
         assert db.execute("SELECT value FROM meta WHERE key = 'format'").fetchone() == (str(len(MIGRATIONS)),)
 
 
+@ON_SQLITE
 def test_garbage_instead_of_a_catalog_is_said(tmp_path: Path) -> None:
     (tmp_path / "catalog.sqlite").write_bytes(b"this is not a database" * 100)
     with pytest.raises(StoreError, match=r"STORE\.DAMAGED.*catalog\.sqlite"):

@@ -22,6 +22,8 @@ from waterclock.storage import Damaged, GrowingFile, encode, read
 from waterclock.streams import Declaration, Segment
 from waterclock.time import BEGINNING
 
+pytestmark = pytest.mark.usefixtures("each_database")
+
 NUMBERS = Declaration("numbers", Schema.of({"n": "bigint", "writer": "bigint"}), time="n", slack=10**9)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
-from waterclock.catalog.database import FILE, Database
+from waterclock.catalog import location
+from waterclock.catalog.database import Database
 from waterclock.catalog.epochs import Epochs
 from waterclock.catalog.filters import Filters
 from waterclock.catalog.leases import Lease, Leases
@@ -14,11 +16,13 @@ from waterclock.catalog.sinks import Sinks
 from waterclock.catalog.streams import Streams
 from waterclock.errors import StoreError
 
+T = TypeVar("T")
+
 
 class Catalog:
-    def __init__(self, root: Path) -> None:
-        self._db = Database(root)
-        self.root = root
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self.root = db.root
         self.streams = Streams(self._db)
         self.epochs = Epochs(self._db)
         self.leases = Leases(self._db)
@@ -27,10 +31,11 @@ class Catalog:
 
     @staticmethod
     def is_in(store: str | Path) -> bool:
-        return (Path(store) / FILE).exists()
+        return location.is_in(Path(store))
 
     @staticmethod
-    def open(store: str | Path, create: bool = False) -> Catalog:
+    def open(store: str | Path, create: bool = False, url: str | None = None) -> Catalog:
+        """The catalog of a store. ``url`` says in which database a new store has it; one that is there knows it."""
         root = Path(store).absolute()
         if create:
             try:
@@ -41,15 +46,34 @@ class Catalog:
             raise StoreError("STORE.NOT_THERE", store=root)
         elif not Catalog.is_in(root):
             raise StoreError("STORE.NOT_A_STORE", store=root)
-        return Catalog(root)
+        return Catalog(location.connected(root, url))
+
+    def transact(self, work: Callable[[], T], lease: Lease | None = None, durable: bool = False) -> T:
+        """Does ``work`` in one transaction, again from its start if the connection was lost in it."""
+
+        def fenced() -> T:
+            if lease is not None:
+                self.leases.check(lease)
+            return work()
+
+        return self._db.transact(fenced, durable)
 
     @contextmanager
     def transaction(self, lease: Lease | None = None, durable: bool = False) -> Iterator[None]:
-        """One transaction; with a lease, only while this process still holds it."""
+        """One transaction; with a lease, only while this process still holds it. It may be ``Interrupted``."""
         with self._db.transaction(durable):
             if lease is not None:
                 self.leases.check(lease)
             yield
+
+    @property
+    def reachable_since(self) -> float:
+        """By ``time.monotonic``: since when the catalog can be reached without a break."""
+        return self._db.reachable_since
+
+    def server(self) -> tuple[str, bool]:
+        """What the catalog is in, with its version, and whether it syncs what it writes."""
+        return self._db.server()
 
     def sync(self) -> None:
         self._db.sync()

@@ -1,102 +1,161 @@
-"""SQLite behind the few calls that the catalog needs, so that another database can stand in its place."""
+"""What the catalog needs of a database, whichever it is: statements, queries, transactions, a clock.
+
+SQL is written once, for both: ``?`` for values, PostgreSQL's functions, SQLite's types in migrations. Each database
+makes of it what it understands, in its own module and nowhere else.
+"""
 
 from __future__ import annotations
 
-import sqlite3
 import threading
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 from waterclock.catalog.migrations import MIGRATIONS
 from waterclock.errors import StoreError
 
-FILE = "catalog.sqlite"
+T = TypeVar("T")
+P = ParamSpec("P")
 
 
-class Database:
-    """One connection shared by the threads of a process; transactions of one process take turns."""
+class Interrupted(StoreError):
+    """The connection was lost in a transaction, and nothing of it was done."""
+
+    def __init__(self, **values: object) -> None:
+        super().__init__("STORE.INTERRUPTED", **values)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _interrupted, (self.values,)
+
+
+class Database(ABC):
+    """One connection shared by the threads of a process. Transactions take turns, also those of other processes:
+    each sees all that was committed before it began, and nothing else is committed until it ends."""
+
+    reachable_since: float = 0.0
+    """By ``time.monotonic``: when the connection was made that there is now."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self._lock = threading.RLock()
         self._depth = 0
-        try:
-            self._connection = sqlite3.connect(root / FILE, isolation_level=None, check_same_thread=False, timeout=30)
-            self._connection.execute("PRAGMA journal_mode=WAL")
-            self._connection.execute("PRAGMA synchronous=NORMAL")
-            self._migrate()
-        except sqlite3.DatabaseError as error:
-            raise self._translated(error) from error
 
     def execute(self, sql: str, *values: Any) -> int:
         """Runs a statement and gives the number of rows it touched."""
-        with self._lock:
-            try:
-                return self._connection.execute(sql, values).rowcount
-            except sqlite3.DatabaseError as error:
-                raise self._translated(error) from error
+        return self.transact(lambda: self._execute(sql, values))
 
     def query(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         with self._lock:
-            try:
-                return self._connection.execute(sql, values).fetchall()
-            except sqlite3.DatabaseError as error:
-                raise self._translated(error) from error
+            return self._query(sql, values)
+
+    def transact(self, work: Callable[[], T], durable: bool = False) -> T:
+        """Does ``work`` in one transaction, or as part of the one that it is called in.
+
+        It is done again from its start if the connection was lost, but never once it is known to have been committed.
+        """
+        with self._lock:
+            if self._depth:
+                return work()
+            while True:
+                try:
+                    with self.transaction(durable):
+                        return work()
+                except Interrupted:
+                    pass
 
     @contextmanager
     def transaction(self, durable: bool = False) -> Iterator[None]:
-        """All or nothing. ``durable``: when it returns, this and everything before it survives a power cut."""
+        """All or nothing. ``durable``: when it returns, this and everything before it survives a power cut.
+
+        Raises ``Interrupted`` if the connection was lost: the caller has to do all of it again.
+        """
         with self._lock:
             if self._depth:
                 yield  # part of the outer transaction
                 return
-            if durable:
-                self.execute("PRAGMA synchronous=FULL")
-            self.execute("BEGIN IMMEDIATE")
+            self._begin(durable)
             self._depth = 1
             try:
                 yield
-                self.execute("COMMIT")
+                self._commit()
             except BaseException:
-                if self._connection.in_transaction:
-                    self._connection.execute("ROLLBACK")
+                self._roll_back()
                 raise
             finally:
                 self._depth = 0
-                if durable:
-                    self._connection.execute("PRAGMA synchronous=NORMAL")
 
     def sync(self) -> None:
         """Makes every transaction committed so far survive a power cut."""
-        with self.transaction(durable=True):
-            self.execute("UPDATE meta SET value = value WHERE key = 'format'")
+        self.transact(lambda: self._execute("UPDATE meta SET value = value WHERE key = 'format'", ()), durable=True)
 
-    def close(self) -> None:
-        with self._lock:
-            self._connection.close()
+    @abstractmethod
+    def now(self) -> int:
+        """Microseconds, by the clock that all who share the catalog go by."""
+
+    @abstractmethod
+    def server(self) -> tuple[str, bool]:
+        """Its name and version, and whether it syncs what it writes."""
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+    @abstractmethod
+    def _execute(self, sql: str, values: tuple[Any, ...]) -> int: ...
+
+    @abstractmethod
+    def _query(self, sql: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]: ...
+
+    @abstractmethod
+    def _begin(self, durable: bool) -> None: ...
+
+    @abstractmethod
+    def _commit(self) -> None: ...
+
+    @abstractmethod
+    def _roll_back(self) -> None:
+        """After an error, whatever is left of the transaction."""
 
     def _migrate(self) -> None:
-        with self.transaction(durable=True):
-            self.execute("CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)")
-            rows = self.query("SELECT value FROM meta WHERE key = 'format'")
-            found = int(rows[0][0]) if rows else 0
-            if found > len(MIGRATIONS):
-                raise StoreError("STORE.NEWER", store=self.root, found=found, known=len(MIGRATIONS))
-            for step in MIGRATIONS[found:]:
-                for statement in step:
-                    self.execute(statement)
-            if found < len(MIGRATIONS):
-                self.execute("INSERT OR REPLACE INTO meta VALUES ('format', ?)", str(len(MIGRATIONS)))
+        """Brings the tables to the format of this version."""
+        if self._format() != len(MIGRATIONS):
+            self.transact(self._step_up, durable=True)
 
-    def _translated(self, error: sqlite3.DatabaseError) -> StoreError:
-        path = self.root / FILE
-        if "full" in str(error):
-            return StoreError("STORE.FULL", path=path)
-        return StoreError(
-            "STORE.DAMAGED",
-            what=str(path),
-            reason=str(error),
-            fix="Restore the store from a copy, or start a new one.",
+    def _step_up(self) -> None:
+        found = self._format()  # again: another process may have been faster
+        if found > len(MIGRATIONS):
+            raise StoreError("STORE.NEWER", store=self.root, found=found, known=len(MIGRATIONS))
+        for step in MIGRATIONS[found:]:
+            for statement in step:
+                self.execute(statement)
+        self.execute(
+            "INSERT INTO meta VALUES ('format', ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+            str(len(MIGRATIONS)),
         )
+
+    def _format(self) -> int:
+        rows = self.query("SELECT value FROM meta WHERE key = 'format'")
+        return int(rows[0][0]) if rows else 0
+
+
+class _Tables(Protocol):
+    _db: Database
+
+
+S = TypeVar("S", bound=_Tables)
+
+
+def transactional(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
+    """The method is a transaction, or part of the one that it is called in."""
+
+    @wraps(method)
+    def called(tables: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return tables._db.transact(lambda: method(tables, *args, **kwargs))
+
+    return called
+
+
+def _interrupted(values: dict[str, object]) -> Interrupted:
+    return Interrupted(**values)

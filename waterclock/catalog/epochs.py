@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from waterclock.catalog.database import Database
+from waterclock.catalog.database import Database, transactional
 from waterclock.errors import ConfigError
 from waterclock.state import Run
 from waterclock.storage import Blob
@@ -104,23 +104,23 @@ class Epochs:
     def __init__(self, db: Database) -> None:
         self._db = db
 
+    @transactional
     def create(self, name: str, app: str, identity: str, plan: str, inputs: Sequence[str]) -> None:
-        with self._db.transaction():
-            rows = self._db.query("SELECT identity, app FROM vertices WHERE name = ?", name)
-            if rows and rows[0][1] != app:
-                raise ConfigError("PLAN.OF_ANOTHER_APP", name=name, app=rows[0][1])
-            if rows and rows[0][0] != identity:
-                raise ConfigError("PLAN.CHANGED", name=name)
-            if not rows:
-                self._db.execute(
-                    """INSERT INTO vertices (name, app, identity, plan, inputs, epoch, durable_epoch)
-                       VALUES (?, ?, ?, ?, ?, -1, -1)""",
-                    name,
-                    app,
-                    identity,
-                    plan,
-                    json.dumps(list(inputs)),
-                )
+        rows = self._db.query("SELECT identity, app FROM vertices WHERE name = ?", name)
+        if rows and rows[0][1] != app:
+            raise ConfigError("PLAN.OF_ANOTHER_APP", name=name, app=rows[0][1])
+        if rows and rows[0][0] != identity:
+            raise ConfigError("PLAN.CHANGED", name=name)
+        if not rows:
+            self._db.execute(
+                """INSERT INTO vertices (name, app, identity, plan, inputs, epoch, durable_epoch)
+                   VALUES (?, ?, ?, ?, ?, -1, -1)""",
+                name,
+                app,
+                identity,
+                plan,
+                json.dumps(list(inputs)),
+            )
 
     def vertices(self) -> list[Vertex]:
         rows = self._db.query("SELECT name, app, identity, inputs, epoch, durable_epoch FROM vertices ORDER BY name")
@@ -161,18 +161,18 @@ class Epochs:
         rows = self._db.query("SELECT expected FROM epochs WHERE vertex = ? AND epoch = ?", vertex, epoch)
         return Snapshot(**json.loads(rows[0][0])) if rows and rows[0][0] else None
 
+    @transactional
     def roll_back(self, vertex: str, epoch: int) -> None:
         """Back to the snapshot after ``epoch``; the intents behind it stay, to be executed again."""
-        with self._db.transaction():
-            self._db.execute(
-                """UPDATE epochs SET expected = coalesce(expected, snapshot), snapshot = NULL
-                   WHERE vertex = ? AND epoch > ?""",
-                vertex,
-                epoch,
-            )
-            self._db.execute("UPDATE vertices SET epoch = ? WHERE name = ?", epoch, vertex)
-            self._db.execute("DELETE FROM runs WHERE vertex = ? AND added > ?", vertex, epoch)
-            self._db.execute("UPDATE runs SET removed = NULL WHERE vertex = ? AND removed > ?", vertex, epoch)
+        self._db.execute(
+            """UPDATE epochs SET expected = coalesce(expected, snapshot), snapshot = NULL
+               WHERE vertex = ? AND epoch > ?""",
+            vertex,
+            epoch,
+        )
+        self._db.execute("UPDATE vertices SET epoch = ? WHERE name = ?", epoch, vertex)
+        self._db.execute("DELETE FROM runs WHERE vertex = ? AND added > ?", vertex, epoch)
+        self._db.execute("UPDATE runs SET removed = NULL WHERE vertex = ? AND removed > ?", vertex, epoch)
 
     def snapshot(self, vertex: str, epoch: int | None = None) -> Snapshot:
         """After the given epoch, or the newest; before the first epoch, the empty one."""
@@ -181,27 +181,27 @@ class Epochs:
         rows = self._db.query("SELECT snapshot FROM epochs WHERE vertex = ? AND epoch = ?", vertex, epoch)
         return Snapshot(**json.loads(rows[0][0])) if rows and rows[0][0] else Snapshot()
 
+    @transactional
     def commit(self, vertex: str, commit: Commit) -> bool:
         """Marks the epoch done and moves the state. False, and nothing done, if it was committed before."""
         epoch = commit.intent.epoch
-        with self._db.transaction():
-            done = self._db.execute(
-                "UPDATE epochs SET snapshot = ? WHERE vertex = ? AND epoch = ? AND snapshot IS NULL",
-                commit.snapshot.to_json(), vertex, epoch,
+        done = self._db.execute(
+            "UPDATE epochs SET snapshot = ? WHERE vertex = ? AND epoch = ? AND snapshot IS NULL",
+            commit.snapshot.to_json(), vertex, epoch,
+        )  # fmt: skip
+        if not done:
+            return False
+        self._db.execute("UPDATE vertices SET epoch = ? WHERE name = ?", epoch, vertex)
+        for run in commit.merged:
+            self._db.execute("UPDATE runs SET removed = ? WHERE id = ?", epoch, run)
+        for table, low in commit.snapshot.lows.items():
+            # A run whose rows are all past the CTI goes as a whole.
+            self._db.execute(
+                """UPDATE runs SET removed = ?
+                   WHERE vertex = ? AND operator = ? AND kind = ? AND removed IS NULL AND greatest_ve <= ?""",
+                epoch, vertex, *table.split(":"), low,
             )  # fmt: skip
-            if not done:
-                return False
-            self._db.execute("UPDATE vertices SET epoch = ? WHERE name = ?", epoch, vertex)
-            for run in commit.merged:
-                self._db.execute("UPDATE runs SET removed = ? WHERE id = ?", epoch, run)
-            for table, low in commit.snapshot.lows.items():
-                # A run whose rows are all past the CTI goes as a whole.
-                self._db.execute(
-                    """UPDATE runs SET removed = ?
-                       WHERE vertex = ? AND operator = ? AND kind = ? AND removed IS NULL AND greatest_ve <= ?""",
-                    epoch, vertex, *table.split(":"), low,
-                )  # fmt: skip
-            self.add_runs(vertex, epoch, commit.added)
+        self.add_runs(vertex, epoch, commit.added)
         return True
 
     def add_runs(self, vertex: str, epoch: int, runs: Iterable[Run]) -> None:
@@ -227,13 +227,13 @@ class Epochs:
         return [_run(row) for row in rows]
 
     def set_durable(self, vertex: str, epoch: int) -> None:
-        self._db.execute("UPDATE vertices SET durable_epoch = max(durable_epoch, ?) WHERE name = ?", epoch, vertex)
+        self._db.execute("UPDATE vertices SET durable_epoch = greatest(durable_epoch, ?) WHERE name = ?", epoch, vertex)
 
+    @transactional
     def forget(self, vertex: str, keep: int) -> None:
         """Drops what is only needed for snapshots before epoch ``keep``."""
-        with self._db.transaction():
-            self._db.execute("DELETE FROM epochs WHERE vertex = ? AND epoch < ?", vertex, keep)
-            self._db.execute("DELETE FROM runs WHERE vertex = ? AND removed IS NOT NULL AND removed <= ?", vertex, keep)
+        self._db.execute("DELETE FROM epochs WHERE vertex = ? AND epoch < ?", vertex, keep)
+        self._db.execute("DELETE FROM runs WHERE vertex = ? AND removed IS NOT NULL AND removed <= ?", vertex, keep)
 
     def history(self, vertex: str) -> list[tuple[int, Snapshot]]:
         """The committed epochs that are still known."""

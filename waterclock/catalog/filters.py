@@ -5,7 +5,6 @@ A filter holds from the first epoch that is recorded with it, so doing an epoch 
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 from waterclock.catalog.database import Database
@@ -35,13 +34,15 @@ class Filters:
         self._db = db
 
     def add(self, vertex: str, stream: str, predicate: str) -> Filter:
-        with self._db.transaction(durable=True):
-            known = self._db.query("SELECT coalesce(max(id), 0) FROM filters")[0][0]
-            self._db.execute(
-                f"INSERT INTO filters ({_FILTER}) VALUES (?, ?, ?, ?, ?, NULL, NULL, 0)",
-                known + 1, vertex, stream, predicate, time.time_ns() // 1000,
-            )  # fmt: skip
-            return self.all()[-1]
+        return self._db.transact(lambda: self._add(vertex, stream, predicate), durable=True)
+
+    def _add(self, vertex: str, stream: str, predicate: str) -> Filter:
+        known = self._db.query("SELECT coalesce(max(id), 0) FROM filters")[0][0]
+        self._db.execute(
+            f"INSERT INTO filters ({_FILTER}) VALUES (?, ?, ?, ?, ?, NULL, NULL, 0)",
+            known + 1, vertex, stream, predicate, self._db.now(),
+        )  # fmt: skip
+        return self.all()[-1]
 
     def remove(self, number: int) -> bool:
         """From the next epoch on it does not hold; False if there is no such filter that holds."""

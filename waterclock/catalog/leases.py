@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import socket
-import time
 from dataclasses import dataclass
 
 import psutil
 
-from waterclock.catalog.database import Database
+from waterclock.catalog.database import Database, transactional
 from waterclock.errors import StoreError
 
 TTL = 10.0
+TTL_MICROS = int(TTL * 1e6)
 
 
 @dataclass(frozen=True)
@@ -27,25 +27,30 @@ class Leases:
 
     def acquire(self, name: str) -> Lease:
         """Takes the lease if it is free, has run out, or its holder on this machine is dead."""
-        now = time.time()
-        with self._db.transaction(durable=True):
-            rows = self._db.query("SELECT owner, token, expires FROM leases WHERE name = ?", name)
-            token = 1
-            if rows:
-                owner, last, expires = rows[0]
-                left = expires / 1e6 - now
-                if left > 0 and _alive(owner):
-                    raise StoreError("STORE.IN_USE", store=self._db.root, owner=owner, seconds=round(left, 1))
-                token = last + 1
-            self._db.execute("INSERT OR REPLACE INTO leases VALUES (?, ?, ?, ?)", name, _owner(), token, _until(now))
+        return self._db.transact(lambda: self._acquire(name), durable=True)
+
+    def _acquire(self, name: str) -> Lease:
+        now = self._db.now()
+        rows = self._db.query("SELECT owner, token, expires FROM leases WHERE name = ?", name)
+        token = 1
+        if rows:
+            owner, last, expires = rows[0]
+            left = (expires - now) / 1e6
+            if left > 0 and _alive(owner):
+                raise StoreError("STORE.IN_USE", store=self._db.root, owner=owner, seconds=round(left, 1))
+            token = last + 1
+        self._db.execute(
+            """INSERT INTO leases VALUES (?, ?, ?, ?) ON CONFLICT (name)
+               DO UPDATE SET owner = excluded.owner, token = excluded.token, expires = excluded.expires""",
+            name, _owner(), token, now + TTL_MICROS,
+        )  # fmt: skip
         return Lease(name, token)
 
+    @transactional
     def renew(self, lease: Lease) -> None:
+        expires = self._db.now() + TTL_MICROS
         if not self._db.execute(
-            "UPDATE leases SET expires = ? WHERE name = ? AND token = ?",
-            _until(time.time()),
-            lease.name,
-            lease.token,
+            "UPDATE leases SET expires = ? WHERE name = ? AND token = ?", expires, lease.name, lease.token
         ):
             raise StoreError("STORE.FENCED")
 
@@ -59,13 +64,8 @@ class Leases:
 
     def holders(self) -> dict[str, str]:
         """Lease names with a live holder."""
-        now = time.time() * 1e6
-        rows = self._db.query("SELECT name, owner FROM leases WHERE expires > ?", now)
+        rows = self._db.query("SELECT name, owner FROM leases WHERE expires > ?", self._db.now())
         return {name: owner for name, owner in rows if _alive(owner)}
-
-
-def _until(now: float) -> int:
-    return int((now + TTL) * 1e6)
 
 
 def _owner() -> str:

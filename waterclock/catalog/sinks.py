@@ -26,7 +26,7 @@ class Sinks:
     def get(self, name: str) -> Delivery:
         rows = self._db.query("SELECT delivered, pending, position FROM sinks WHERE name = ?", name)
         if not rows:
-            self._db.execute("INSERT INTO sinks VALUES (?, -1, NULL, 'null')", name)
+            self._db.execute("INSERT INTO sinks VALUES (?, -1, NULL, 'null') ON CONFLICT DO NOTHING", name)
             return Delivery(-1, None, None)
         delivered, pending, position = rows[0]
         return Delivery(delivered, pending, json.loads(position))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from waterclock.catalog.database import Database
+from waterclock.catalog.database import Database, transactional
 from waterclock.errors import ConfigError, StoreError, did_you_mean
 from waterclock.storage import Blob
 from waterclock.streams import Declaration, Segment
@@ -33,34 +33,34 @@ class Streams:
     def __init__(self, db: Database) -> None:
         self._db = db
 
+    @transactional
     def create(self, declaration: Declaration) -> None:
         """Creates the stream, or checks that it was declared alike."""
         text = declaration.to_json()
-        with self._db.transaction():
-            rows = self._db.query("SELECT declaration FROM streams WHERE name = ?", declaration.name)
-            if not rows:
-                self._db.execute(
-                    "INSERT INTO streams VALUES (?, ?, NULL, 0, 0, 0, ?, 0, 'null', '{}')",
-                    declaration.name,
-                    text,
-                    BEGINNING,
-                )
-                return
-            old, new = json.loads(rows[0][0]), json.loads(text)
-            fixed = ("schema", "time", "end", "duration")
-            for field in fixed:
-                if old[field] != new[field]:
-                    difference = f"{field} was {old[field]}, now {new[field]}"
-                    raise ConfigError("PLAN.STREAM_CHANGED", name=declaration.name, difference=difference)
-            self._db.execute("UPDATE streams SET declaration = ? WHERE name = ?", text, declaration.name)
+        rows = self._db.query("SELECT declaration FROM streams WHERE name = ?", declaration.name)
+        if not rows:
+            self._db.execute(
+                "INSERT INTO streams VALUES (?, ?, NULL, 0, 0, 0, ?, 0, 'null', '{}')",
+                declaration.name,
+                text,
+                BEGINNING,
+            )
+            return
+        old, new = json.loads(rows[0][0]), json.loads(text)
+        fixed = ("schema", "time", "end", "duration")
+        for field in fixed:
+            if old[field] != new[field]:
+                difference = f"{field} was {old[field]}, now {new[field]}"
+                raise ConfigError("PLAN.STREAM_CHANGED", name=declaration.name, difference=difference)
+        self._db.execute("UPDATE streams SET declaration = ? WHERE name = ?", text, declaration.name)
 
+    @transactional
     def claim(self, name: str, app: str) -> None:
         """One app brings the events of a source into its stream."""
-        with self._db.transaction():
-            owner = self._db.query("SELECT owner FROM streams WHERE name = ?", name)[0][0]
-            if owner not in (None, app):
-                raise ConfigError("PLAN.OF_ANOTHER_APP", name=name, app=owner)
-            self._db.execute("UPDATE streams SET owner = ? WHERE name = ?", app, name)
+        owner = self._db.query("SELECT owner FROM streams WHERE name = ?", name)[0][0]
+        if owner not in (None, app):
+            raise ConfigError("PLAN.OF_ANOTHER_APP", name=name, app=owner)
+        self._db.execute("UPDATE streams SET owner = ? WHERE name = ?", app, name)
 
     def names(self) -> list[str]:
         return [row[0] for row in self._db.query("SELECT name FROM streams ORDER BY name")]
@@ -86,22 +86,22 @@ class Streams:
         """Of every stream: the next number and the CTI. One cheap query, made in every turn of the driver."""
         return {name: (seq, cti) for name, seq, cti in self._db.query("SELECT name, next_seq, cti FROM streams")}
 
+    @transactional
     def append(self, name: str, expected: int, segments: Sequence[Segment], cti: int, known: int | None = None) -> bool:
         """Adds segments that start at ``expected``. False, and nothing done, if that number is taken.
 
         ``known`` is the stream's time that the segments were checked against: it must not have moved since.
         """
-        with self._db.transaction():
-            rows = sum(segment.rows for segment in segments)
-            done = self._db.execute(
-                """UPDATE streams SET next_seq = next_seq + ?, cti = max(cti, ?), ended = ? OR ended
-                   WHERE name = ? AND next_seq = ? AND cti = coalesce(?, cti)""",
-                rows, cti, cti == FOREVER, name, expected, known,
-            )  # fmt: skip
-            if not done:
-                return False
-            for segment in segments:
-                self._insert(name, segment)
+        rows = sum(segment.rows for segment in segments)
+        done = self._db.execute(
+            """UPDATE streams SET next_seq = next_seq + ?, cti = greatest(cti, ?), ended = greatest(ended, ?)
+               WHERE name = ? AND next_seq = ? AND cti = coalesce(?, cti)""",
+            rows, cti, int(cti == FOREVER), name, expected, known,
+        )  # fmt: skip
+        if not done:
+            return False
+        for segment in segments:
+            self._insert(name, segment)
         return True
 
     def set_position(self, name: str, position: Any) -> None:
@@ -115,7 +115,7 @@ class Streams:
             self._db.execute("UPDATE streams SET counters = ? WHERE name = ?", json.dumps(total), name)
 
     def set_durable(self, name: str, seq: int) -> None:
-        self._db.execute("UPDATE streams SET durable_seq = max(durable_seq, ?) WHERE name = ?", seq, name)
+        self._db.execute("UPDATE streams SET durable_seq = greatest(durable_seq, ?) WHERE name = ?", seq, name)
 
     def segments(self, name: str, start: int, end: int) -> list[Segment]:
         """Those with rows in ``[start, end)``, in order."""
@@ -141,52 +141,52 @@ class Streams:
         rows = self._db.query("SELECT max(cti) FROM segments WHERE stream = ? AND cti < ?", name, FOREVER)
         return BEGINNING if rows[0][0] is None else int(rows[0][0])
 
+    @transactional
     def replace(self, name: str, old: Sequence[Segment], new: Segment) -> bool:
         """Compaction: one segment in place of several. False if they are no longer all there."""
         first, end = old[0].first, old[-1].end
-        with self._db.transaction():
-            gone = self._db.execute(
-                """DELETE FROM segments
-                   WHERE stream = ? AND first >= ? AND first + rows <= ? AND (rows > 0 OR first < ?)""",
-                name, first, end, end,
-            )  # fmt: skip
-            if gone < len(old):
-                raise StoreError(
-                    "STORE.DAMAGED",
-                    what=f"stream {name!r}",
-                    reason="segments vanished during compaction",
-                    fix="Start again.",
-                )
-            self._insert(name, new)
+        gone = self._db.execute(
+            """DELETE FROM segments
+               WHERE stream = ? AND first >= ? AND first + rows <= ? AND (rows > 0 OR first < ?)""",
+            name, first, end, end,
+        )  # fmt: skip
+        if gone < len(old):
+            raise StoreError(
+                "STORE.DAMAGED",
+                what=f"stream {name!r}",
+                reason="segments vanished during compaction",
+                fix="Start again.",
+            )
+        self._insert(name, new)
         return True
 
+    @transactional
     def roll_back(self, name: str, seq: int, cti: int) -> None:
         """Forgets what was appended from ``seq`` on; its producer writes the same again."""
-        with self._db.transaction():
-            self._db.execute(
-                "DELETE FROM segments WHERE stream = ? AND first >= ? AND (rows > 0 OR cti > ?)",
-                name,
-                seq,
-                cti,
-            )
-            self._db.execute("UPDATE streams SET next_seq = ?, cti = ?, ended = 0 WHERE name = ?", seq, cti, name)
+        self._db.execute(
+            "DELETE FROM segments WHERE stream = ? AND first >= ? AND (rows > 0 OR cti > ?)",
+            name,
+            seq,
+            cti,
+        )
+        self._db.execute("UPDATE streams SET next_seq = ?, cti = ?, ended = 0 WHERE name = ?", seq, cti, name)
 
+    @transactional
     def trim(self, name: str, seq: int) -> int:
         """Forgets whole segments below ``seq``; gives the first number left."""
-        with self._db.transaction():
-            rows = self._db.query(
-                "SELECT min(first) FROM segments WHERE stream = ? AND rows > 0 AND first + rows > ?",
-                name,
-                seq,
-            )
-            first = rows[0][0] if rows[0][0] is not None else min(seq, self.get(name).next)
-            self._db.execute(
-                "DELETE FROM segments WHERE stream = ? AND first + rows <= ? AND first < ?",
-                name,
-                first,
-                first,
-            )
-            self._db.execute("UPDATE streams SET first_seq = max(first_seq, ?) WHERE name = ?", first, name)
+        rows = self._db.query(
+            "SELECT min(first) FROM segments WHERE stream = ? AND rows > 0 AND first + rows > ?",
+            name,
+            seq,
+        )
+        first = rows[0][0] if rows[0][0] is not None else min(seq, self.get(name).next)
+        self._db.execute(
+            "DELETE FROM segments WHERE stream = ? AND first + rows <= ? AND first < ?",
+            name,
+            first,
+            first,
+        )
+        self._db.execute("UPDATE streams SET first_seq = greatest(first_seq, ?) WHERE name = ?", first, name)
         return int(first)
 
     def drop_time_marks(self, name: str, seq: int) -> None:
@@ -210,7 +210,7 @@ class Streams:
     def row_size(self, name: str) -> float | None:
         """Bytes per row as they are stored; None before the first."""
         length, rows = self._db.query("SELECT sum(length), sum(rows) FROM segments WHERE stream = ?", name)[0]
-        return length / rows if rows else None
+        return float(length / rows) if rows else None
 
     def counts(self) -> tuple[int, int]:
         """Number of segments, and rows in all streams."""

@@ -16,6 +16,7 @@ from pathlib import Path
 import click
 import psutil
 
+from waterclock.catalog import Catalog
 from waterclock.cli import show
 from waterclock.errors import WaterclockError
 from waterclock.runtime.spark.java import java_version
@@ -109,6 +110,31 @@ def sync_time(folder: Path) -> Finding:
     return Finding("ok", show.seconds(median) if median >= 0.001 else f"{median * 1000:.2f} ms")
 
 
+def catalog(store: Path) -> Finding:
+    """Whether it can be reached, and the time that every commit waits for."""
+    try:
+        opened = Catalog.open(store)
+    except WaterclockError as error:
+        return Finding("fail", error.message, error.hint)
+    try:
+        times = []
+        for _ in range(9):
+            started = time.perf_counter()
+            opened.sync()
+            times.append(time.perf_counter() - started)
+        median, (server, synced) = sorted(times)[4], opened.server()
+    except WaterclockError as error:
+        return Finding("fail", error.message, error.hint)
+    finally:
+        opened.close()
+    found = f"{server}, a commit takes {median * 1000:.1f} ms"
+    if not synced:
+        return Finding("warn", f"{found}, fsync=off", "Set fsync=on there: a power cut would lose acknowledged rows.")
+    if median > SLOW_SYNC:
+        return Finding("warn", found, "A server that is nearer, or has a faster disk, makes every epoch faster.")
+    return Finding("ok", found)
+
+
 def spark_job() -> Finding:
     """A context and a job of one task per core."""
     from waterclock.runtime.spark import session  # starts a JVM
@@ -155,6 +181,8 @@ def doctor(store: str, spark: bool) -> None:
         "disk": lambda: disk(folder),
         "fsync": lambda: sync_time(folder),
     }
+    if Catalog.is_in(store):
+        checks["catalog"] = lambda: catalog(Path(store))
     if spark:
         checks["Spark job"] = spark_job
     found = {name: check() for name, check in checks.items()}

@@ -9,6 +9,7 @@ import time
 
 from waterclock.app import App
 from waterclock.cli.show import brief, seconds
+from waterclock.errors import WaterclockError
 from waterclock.runtime.status import Status
 from waterclock.time import BEGINNING, DAY, FOREVER, SECOND, show_instant
 
@@ -50,7 +51,10 @@ class LiveLine:
             engine = self._app._engine
             if engine is None or engine.state not in ("running", "draining"):
                 continue
-            now, status = time.monotonic(), engine.status()
+            try:
+                now, status = time.monotonic(), engine.status()
+            except WaterclockError:
+                continue  # the app says itself why it fails
             if self._last is None:
                 shown, self._last = now, (now, _taken(status))
             before = self._last

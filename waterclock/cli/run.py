@@ -20,6 +20,9 @@ from waterclock.errors import ConfigError, WaterclockError
 @click.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--store", metavar="DIR", help="Use this store, not the program's.")
+@click.option(
+    "--catalog", metavar="URL", help="The PostgreSQL database of a new store's catalog; also $WATERCLOCK_CATALOG."
+)
 @click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="The value of a parameter; repeatable.")
 @click.option("--mode", type=click.Choice(MODES), default="live", show_default=True, help="See App.run.")
 @click.option("--app", "name", metavar="NAME", help="Which app of the file, if it has several.")
@@ -29,6 +32,7 @@ from waterclock.errors import ConfigError, WaterclockError
 def run(
     file: Path,
     store: str | None,
+    catalog: str | None,
     params: tuple[str, ...],
     mode: str,
     name: str | None,
@@ -46,7 +50,7 @@ def run(
     waterclock run app.sql --param least=5      a value for :least
     """
     try:
-        app = load(file, store, name, params)
+        app = load(file, store, name, params, catalog)
         if app.was_run:
             click.echo(f"{file} ran {app.name!r} itself; put app.run() under: if __name__ == '__main__':", err=True)
             return
@@ -68,9 +72,11 @@ def _run(app: App, mode: str, quiet: bool) -> None:
         click.echo(summary(handle.status(), stored), err=True)
 
 
-def load(file: Path, store: str | None, name: str | None, params: tuple[str, ...] = ()) -> App:
+def load(
+    file: Path, store: str | None, name: str | None, params: tuple[str, ...] = (), catalog: str | None = None
+) -> App:
     """The app of a program in SQL; or executes the file as one that does not run itself, and picks its app."""
-    with _as_program(file, store, params):
+    with _as_program(file, store, catalog, params):
         if file.suffix == ".sql":
             return sql(file, given(params), name=name)
         try:
@@ -84,18 +90,18 @@ def load(file: Path, store: str | None, name: str | None, params: tuple[str, ...
 
 
 @contextmanager
-def _as_program(file: Path, store: str | None, params: tuple[str, ...]) -> Iterator[None]:
-    """What Python gives a script, and the store for what it pushes while it is loaded."""
+def _as_program(file: Path, store: str | None, catalog: str | None, params: tuple[str, ...]) -> Iterator[None]:
+    """What Python gives a script, and the store and its catalog for what it pushes while it is loaded."""
     argv, path = sys.argv, list(sys.path)
     sys.argv = [str(file), *params]
     sys.path.insert(0, str(file.absolute().parent))
-    App.store_override = store
+    App.store_override, App.catalog_override = store, catalog
     try:
         yield
     finally:
         sys.argv = argv
         sys.path[:] = path
-        App.store_override = None
+        App.store_override = App.catalog_override = None
 
 
 def given(params: tuple[str, ...]) -> dict[str, Any]:

@@ -71,8 +71,7 @@ class DeliveryWorker:
 
     def _deliver(self, first: int, last: int, start: int, end: int) -> None:
         sinks, lease = self._store.catalog.sinks, self._store.lease
-        with self._store.catalog.transaction(lease):
-            sinks.begin(self.output, last)
+        self._store.catalog.transact(lambda: sinks.begin(self.output, last), lease)
         crashpoints.reach("sink.after_pending")
         position = self._state.position
         if end > start:
@@ -88,7 +87,6 @@ class DeliveryWorker:
                     reason=f"{type(error).__name__}: {error}",
                 ) from error
         crashpoints.reach("sink.before_finish")
-        with self._store.catalog.transaction(lease):
-            sinks.finish(self.output, last, position)
+        self._store.catalog.transact(lambda: sinks.finish(self.output, last, position), lease)
         self._state = sinks.get(self.output)
         self._store.bell.ring()

@@ -91,7 +91,19 @@ class Engine:
             self._fail(failure)
 
     def _supervise(self) -> None:
-        """Ends when all is done or another process took over, and closes."""
+        """Closes when all is done, something failed or another process took over."""
+        try:
+            self._watch()
+        except WaterclockError as error:  # the catalog cannot be reached from here either
+            self._fail(error)
+        self._halt.set()
+        self.parts.store.bell.ring()
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join(timeout=5)
+        self._close()
+
+    def _watch(self) -> None:
         seen = 0
         while not self._halt.is_set():
             seen = self.parts.store.bell.wait(seen, POLL)
@@ -103,12 +115,6 @@ class Engine:
                 break
             if (self._drain or self.state == "draining" or self._nothing_can_come()) and self._finished():
                 break
-        self._halt.set()
-        self.parts.store.bell.ring()
-        for thread in self._threads:
-            if thread is not threading.current_thread():
-                thread.join(timeout=5)
-        self._close()
 
     def _nothing_can_come(self) -> bool:
         """Every declared stream has ended, so that not even a live run has anything to wait for."""
@@ -229,12 +235,13 @@ class Engine:
                 pump.close()
             for delivery in self.parts.deliveries:
                 delivery.close()
+            self._final = Status(self.app, self.state, time.time() - self.started, (), {})
             try:
                 if self.error is None:
                     self.parts.keeper.close()
-            except WaterclockError as error:
+                self._final = self._status()
+            except WaterclockError as error:  # a full disk, or the catalog cannot be reached
                 self.error = self.error or error
-            self._final = self._status()
             self.parts.runner.close()
             self.parts.store.close()
             self.state = "failed" if self.error is not None else "stopped"

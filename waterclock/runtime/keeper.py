@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
+from functools import partial
 from pathlib import Path
 
 from waterclock import crashpoints
@@ -71,10 +72,13 @@ class Keeper:
         ends = {v.name: catalog.epochs.snapshot(v.name, v.epoch).output_end for v in behind}
         self._store.sync_files()
         crashpoints.reach("sync.before_mark")
-        with catalog.transaction(self._store.lease, durable=True):
+
+        def mark() -> None:
             for vertex in behind:
                 catalog.epochs.set_durable(vertex.name, vertex.epoch)
                 catalog.streams.set_durable(vertex.name, ends[vertex.name])
+
+        catalog.transact(mark, self._store.lease, durable=True)
         crashpoints.reach("sync.after_mark")
         self._store.bell.ring()
         return True
@@ -88,13 +92,12 @@ class Keeper:
         idle = before == self._busy
         for vertex in vertices:
             if vertex.name in self._vertices:
-                with catalog.transaction(self._store.lease):
-                    catalog.epochs.forget(vertex.name, min(vertex.durable, delivered.get(vertex.name, vertex.durable)))
+                keep = min(vertex.durable, delivered.get(vertex.name, vertex.durable))
+                catalog.transact(partial(catalog.epochs.forget, vertex.name, keep), self._store.lease)
         for name in catalog.streams.names():
             row = catalog.streams.get(name)
             floor = low_water(catalog, row)
-            with catalog.transaction(self._store.lease):
-                catalog.streams.drop_time_marks(name, floor)
+            catalog.transact(partial(catalog.streams.drop_time_marks, name, floor), self._store.lease)
             self._trim(row)
             for _ in range(MOST_GROUPS):
                 if not self._compact(name, floor, idle):
@@ -118,16 +121,16 @@ class Keeper:
         blob = Blob(path, 0, len(data), checksum(data), PARQUET)
         first, cti, level = group[0].first, group[-1].cti, group[0].level + 1
         merged = Segment(first, frame.height, cti, blob, *bounds(frame, VS), level=level)
-        with self._store.catalog.transaction(self._store.lease, durable=True):
-            self._store.catalog.streams.replace(row.name, group, merged)
+        catalog = self._store.catalog
+        catalog.transact(lambda: catalog.streams.replace(row.name, group, merged), self._store.lease, durable=True)
         crashpoints.reach("compact.after_swap")
         return True
 
     def _trim(self, row: StreamRow) -> None:
         end = collectable(self._store.catalog, row).end
         if end > row.first:
-            with self._store.catalog.transaction(self._store.lease):
-                self._store.catalog.streams.trim(row.name, end)
+            catalog = self._store.catalog
+            catalog.transact(lambda: catalog.streams.trim(row.name, end), self._store.lease)
             crashpoints.reach("trim.after_catalog")
 
     def sweep(self) -> None:
@@ -142,7 +145,8 @@ class Keeper:
             relative = str(path.relative_to(self._store.root))
             if relative in named:
                 continue
-            since = before.get(relative, now)
+            # While the catalog cannot be reached nobody can name a file: that time does not count.
+            since = max(before.get(relative, now), catalog.reachable_since)
             if now - since >= min(GRACE, self._orphan_age) and self._is_orphan(path, committed):
                 path.unlink(missing_ok=True)
             else:

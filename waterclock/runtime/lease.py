@@ -26,7 +26,7 @@ class LeaseKeeper:
         try:
             self._catalog.leases.release(self._lease)
         except WaterclockError:
-            pass  # a full disk: the lease runs out by itself
+            pass  # a full disk, or no server: the lease runs out by itself
 
     def _keep(self) -> None:
         while not self._stop.wait(TTL / 3):

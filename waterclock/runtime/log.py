@@ -165,9 +165,10 @@ class StreamLog:
         streams = self.store.catalog.streams
         written = [(name, frame, self._blob(name, frame)) for name, frame in sides.items() if frame.height]
         crashpoints.reach("ingest.before_commit")
-        with self.store.catalog.transaction(self._lease, durable=True):
+
+        def write() -> StreamRow | None:
             if not streams.append(self.name, self.row.next, segments, cti, known=self.row.cti):
-                return False
+                return None
             for name, frame, blob in written:
                 at = streams.get(name).next
                 streams.append(name, at, [Segment(at, frame.height, BEGINNING, blob, *bounds(frame, VS))], BEGINNING)
@@ -177,8 +178,14 @@ class StreamLog:
             if position is not _KEEP:
                 streams.set_position(self.name, position)
             streams.count(self.name, counters)
-            self.row = streams.get(self.name)
-            streams.set_durable(self.name, self.row.next)
+            row = streams.get(self.name)
+            streams.set_durable(self.name, row.next)
+            return row
+
+        row = self.store.catalog.transact(write, self._lease, durable=True)
+        if row is None:
+            return False
+        self.row = row
         crashpoints.reach("ingest.after_commit")
         self.store.bell.ring()
         return True

@@ -38,9 +38,12 @@ def roll_back(store: Store, vertex: str) -> None:
             fix="Restore the store's files from a copy.",
         )  # fmt: skip
     base = catalog.epochs.snapshot(vertex, durable)
-    with catalog.transaction(store.lease, durable=True):
+
+    def back() -> None:
         catalog.epochs.roll_back(vertex, durable)
         catalog.streams.roll_back(vertex, base.output_end, base.cti)
+
+    catalog.transact(back, store.lease, durable=True)
 
 
 def check_output(catalog: Catalog, vertex: str, snapshot: Snapshot) -> None:

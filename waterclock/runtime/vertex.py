@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from waterclock import crashpoints
 from waterclock.catalog import Commit, Intent, Snapshot
@@ -156,8 +157,8 @@ class VertexWorker:
         if pending is not None and pending.filters != self._coordinator.filters:
             # It may have failed on the very rows that are to be left out.
             filtered = replace(pending, filters=self._coordinator.filters)
-            with self.store.catalog.transaction(self.store.lease):
-                pending = filtered if epochs.rewrite_intent(self.vertex, filtered) else pending
+            rewrite = partial(epochs.rewrite_intent, self.vertex, filtered)
+            pending = filtered if self.store.catalog.transact(rewrite, self.store.lease) else pending
         return self._coordinator.handle(c.Recovered(snapshot, pending))
 
     def _hear(self) -> None:
@@ -185,8 +186,8 @@ class VertexWorker:
     def _carry_out(self, instruction: c.Instruction) -> list[c.Instruction]:
         if isinstance(instruction, c.Record):
             crashpoints.reach("epoch.before_intent")
-            with self.store.catalog.transaction(self.store.lease):
-                self.store.catalog.epochs.write_intent(self.vertex, instruction.intent)
+            epochs, intent = self.store.catalog.epochs, instruction.intent
+            self.store.catalog.transact(lambda: epochs.write_intent(self.vertex, intent), self.store.lease)
             crashpoints.reach("epoch.after_intent")
             return []
         if isinstance(instruction, c.Execute):
@@ -335,7 +336,8 @@ class VertexWorker:
         runs = self._kept_runs(done.reports)
         check_output(catalog, self.vertex, snapshot)
         crashpoints.reach("epoch.before_commit")
-        with catalog.transaction(self.store.lease):
+
+        def write() -> Intent | None:
             if catalog.epochs.commit(self.vertex, Commit(intent, snapshot, runs, done.merged)):
                 catalog.streams.append(self.vertex, before.output_end, segments, snapshot.cti)
                 catalog.filters.applied(self.vertex, intent)
@@ -343,6 +345,9 @@ class VertexWorker:
             pending = catalog.epochs.pending(self.vertex)
             if pending is None and following is not None:
                 catalog.epochs.write_intent(self.vertex, following)
+            return pending
+
+        pending = catalog.transact(write, self.store.lease)
         crashpoints.reach("epoch.after_commit")
         self.store.bell.ring()
         self.progress.epoch = intent.epoch

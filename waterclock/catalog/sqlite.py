@@ -1,0 +1,70 @@
+"""The catalog in a file of the store: SQLite with a write-ahead log, for processes of one machine."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from pathlib import Path
+from typing import Any
+
+from waterclock.catalog.database import Database
+from waterclock.errors import StoreError
+
+FILE = "catalog.sqlite"
+
+
+class Sqlite(Database):
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        try:
+            self._connection = sqlite3.connect(root / FILE, isolation_level=None, check_same_thread=False, timeout=30)
+            self._connection.create_function("greatest", 2, max, deterministic=True)
+            self._connection.execute("PRAGMA journal_mode=WAL")
+            self._connection.execute("CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)")
+        except sqlite3.DatabaseError as error:
+            raise self._translated(error) from error
+        self._migrate()
+
+    def now(self) -> int:
+        return time.time_ns() // 1000
+
+    def server(self) -> tuple[str, bool]:
+        return f"SQLite {sqlite3.sqlite_version}", True
+
+    def close(self) -> None:
+        with self._lock:
+            self._connection.close()
+
+    def _execute(self, sql: str, values: tuple[Any, ...]) -> int:
+        return self._run(sql, values).rowcount
+
+    def _query(self, sql: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        return self._run(sql, values).fetchall()
+
+    def _begin(self, durable: bool) -> None:
+        self._run(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
+        self._run("BEGIN IMMEDIATE")
+
+    def _commit(self) -> None:
+        self._run("COMMIT")
+
+    def _roll_back(self) -> None:
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+
+    def _run(self, sql: str, values: tuple[Any, ...] = ()) -> sqlite3.Cursor:
+        try:
+            return self._connection.execute(sql, values)
+        except sqlite3.DatabaseError as error:
+            raise self._translated(error) from error
+
+    def _translated(self, error: sqlite3.DatabaseError) -> StoreError:
+        path = self.root / FILE
+        if "full" in str(error):
+            return StoreError("STORE.FULL", path=path)
+        return StoreError(
+            "STORE.DAMAGED",
+            what=str(path),
+            reason=str(error),
+            fix="Restore the store from a copy, or start a new one.",
+        )
