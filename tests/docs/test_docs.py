@@ -32,7 +32,7 @@ from waterclock.cli.main import main
 from waterclock.errors import CATALOGUE
 from waterclock.lang.sql import Source
 from waterclock.lang.sql.format import formatted
-from waterclock.runtime.status import Status, VertexStatus
+from waterclock.runtime.metrics.figures import Status, VertexStatus
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

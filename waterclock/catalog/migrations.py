@@ -29,4 +29,12 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """CREATE TABLE sinks (
             name TEXT PRIMARY KEY, delivered BIGINT NOT NULL, pending BIGINT, position TEXT NOT NULL)""",
     ),
+    (  # for metrics: when something last happened, in microseconds, and how often things went wrong
+        "ALTER TABLE segments ADD COLUMN arrived BIGINT",
+        "ALTER TABLE streams ADD COLUMN arrived BIGINT",
+        "ALTER TABLE streams ADD COLUMN moved BIGINT",
+        "ALTER TABLE vertices ADD COLUMN durable_at BIGINT",
+        "ALTER TABLE vertices ADD COLUMN counters TEXT NOT NULL DEFAULT '{}'",
+        "ALTER TABLE sinks ADD COLUMN counters TEXT NOT NULL DEFAULT '{}'",
+    ),
 )

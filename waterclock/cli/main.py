@@ -12,10 +12,11 @@ from waterclock import __version__
 from waterclock.cli.conformance import conformance
 from waterclock.cli.doctor import doctor
 from waterclock.cli.explain import explain
-from waterclock.cli.look import status, streams, tail
+from waterclock.cli.look import streams, tail
 from waterclock.cli.program import fmt, init, lint
 from waterclock.cli.run import run
 from waterclock.cli.show import error_text
+from waterclock.cli.status import metrics, status
 from waterclock.errors import ConfigError, WaterclockError
 
 CODES = "Exit codes: 0 done, 1 failed, 2 wrong argument or program, 130 interrupted."
@@ -52,7 +53,7 @@ def main(traceback: bool) -> None:
     """
 
 
-for command in (init, run, lint, fmt, explain, status, streams, tail, doctor, conformance):
+for command in (init, run, lint, fmt, explain, status, metrics, streams, tail, doctor, conformance):
     main.add_command(command)
 
 if __name__ == "__main__":

@@ -40,6 +40,7 @@ def roll_back(store: Store, vertex: str) -> None:
     base = catalog.epochs.snapshot(vertex, durable)
     with catalog.transaction(store.lease, durable=True):
         catalog.epochs.roll_back(vertex, durable)
+        catalog.epochs.count(vertex, {"rollbacks": 1})
         catalog.streams.roll_back(vertex, base.output_end, base.cti)
 
 
