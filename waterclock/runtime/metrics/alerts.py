@@ -191,7 +191,7 @@ def _failed(what: str, times: int) -> str:
 
 
 SKEW = (
-    "Few keys have many of the rows, which running the task twice would not mend: "
+    "Few keys have many rows, which running the task twice would not mend: "
     "add a column to the key, or aggregate before."
 )
 SLOW = "Its rows take long: look for values that are costly in user code, or for a slow machine."
@@ -230,7 +230,7 @@ RULES = (
     Rule(
         "bad",
         "rows are bad or too far in the future",
-        "Read them in the stream's .bad or .quarantine side stream, and correct what sends them.",
+        "Divert them (on_bad='divert', ahead='quarantine'), read them in that side stream, and correct what sends them.",
         _bad,
     ),
     Rule(

@@ -33,7 +33,9 @@ class Window:
         self._samples: deque[tuple[float, tuple[int, ...]]] = deque()
 
     def add(self, at: float, *values: int) -> None:
-        if len(self._samples) > 1 and at - self._samples[-2][0] < self.span / SAMPLES:
+        while self._samples and self._samples[-1][0] >= at:
+            self._samples.pop()  # the clock was set back
+        if len(self._samples) > 1 and at - self._samples[-2][0] <= self.span / SAMPLES:
             self._samples.pop()
         self._samples.append((at, values))
         while len(self._samples) > 2 and self._samples[1][0] <= at - self.span:
