@@ -72,7 +72,7 @@ ALERT straggler since 2025-10-09 08:53:20 (12.0 s): vertex out, stage 1, task 3 
 
 ALERT bad since 2025-10-09 08:53:20 (12.0 s): stream clicks
   1 bad or quarantined rows in ten minutes (value 1, threshold 1)
-  Divert them (on_bad='divert', ahead='quarantine'), read them in that side stream, and correct what sends them.
+  Divert them (on_bad='divert', ahead='quarantine'), read them in that side stream, and mend what sends them.
 
 stream   rows  rows/s  late  bad  set aside  CTI                  behind  moved      last row   idle  to take
 clicks  1,000  1,200      3    1          2  2025-10-09 08:53:20  2.5 s   1.0 s ago  1.0 s ago    no       40

@@ -230,7 +230,7 @@ RULES = (
     Rule(
         "bad",
         "rows are bad or too far in the future",
-        "Divert them (on_bad='divert', ahead='quarantine'), read them in that side stream, and correct what sends them.",
+        "Divert them (on_bad='divert', ahead='quarantine'), read them in that side stream, and mend what sends them.",
         _bad,
     ),
     Rule(
