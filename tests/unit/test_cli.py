@@ -223,7 +223,7 @@ def test_the_live_line() -> None:
     time = 1_700_000_000_000_000
     vertex = VertexStatus("out", 73, 70, 10, 5, 12_345, time, time, None, 0, 0, 0, recent=recent)
     counters = {"rows": 9, "late_dropped": 2, "bad_skipped": 1}
-    stream = StreamStatus("a", 9, counters, 0, False, None, None, None, False, False, {})
+    stream = StreamStatus("a", 9, counters, 0, False, None, None, None, None, False, False, {})
     status = Status("alerts", "running", 12.06, (vertex,), (stream,))
     text = live.line(status, 20_123.0, 1_700_000_001_500_000)
     assert text == (

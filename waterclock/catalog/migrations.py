@@ -33,6 +33,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "ALTER TABLE segments ADD COLUMN arrived BIGINT",
         "ALTER TABLE streams ADD COLUMN arrived BIGINT",
         "ALTER TABLE streams ADD COLUMN moved BIGINT",
+        "ALTER TABLE streams ADD COLUMN stalled BIGINT",
         "ALTER TABLE vertices ADD COLUMN durable_at BIGINT",
         "ALTER TABLE vertices ADD COLUMN counters TEXT NOT NULL DEFAULT '{}'",
         "ALTER TABLE sinks ADD COLUMN counters TEXT NOT NULL DEFAULT '{}'",

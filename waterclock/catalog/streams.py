@@ -32,6 +32,8 @@ class StreamRow:
     arrived: int | None
     """When the last events came, and when the CTI last moved, by the clock."""
     moved: int | None
+    stalled: int | None
+    """When the first events came behind its last move."""
 
 
 class Streams:
@@ -83,10 +85,10 @@ class Streams:
                 choices=", ".join(known) or "none",
                 guess=did_you_mean(name, known),
             )
-        _, declaration, _, first, following, durable, cti, ended, position, counted, arrived, moved = rows[0]
+        _, declaration, _, first, following, durable, cti, ended, position, counted, arrived, moved, stalled = rows[0]
         return StreamRow(
             name, Declaration.from_json(declaration), first, following, durable, cti, bool(ended),
-            json.loads(position), json.loads(counted), arrived, moved,
+            json.loads(position), json.loads(counted), arrived, moved, stalled,
         )  # fmt: skip
 
     def marks(self) -> dict[str, tuple[int, int]]:
@@ -102,9 +104,10 @@ class Streams:
             rows, now = sum(segment.rows for segment in segments), time.time_ns() // 1000
             done = self._db.execute(
                 """UPDATE streams SET next_seq = next_seq + ?, cti = max(cti, ?), ended = ? OR ended,
-                     arrived = CASE WHEN ? > 0 THEN ? ELSE arrived END, moved = CASE WHEN ? > cti THEN ? ELSE moved END
+                     arrived = CASE WHEN ? > 0 THEN ? ELSE arrived END, moved = CASE WHEN ? > cti THEN ? ELSE moved END,
+                     stalled = CASE WHEN ? > cti THEN NULL WHEN ? > 0 THEN coalesce(stalled, ?) ELSE stalled END
                    WHERE name = ? AND next_seq = ? AND cti = coalesce(?, cti)""",
-                rows, cti, cti == FOREVER, rows, now, cti, now, name, expected, known,
+                rows, cti, cti == FOREVER, rows, now, cti, now, cti, rows, now, name, expected, known,
             )  # fmt: skip
             if not done:
                 return False

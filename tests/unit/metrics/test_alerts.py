@@ -24,7 +24,7 @@ from waterclock.runtime.metrics.figures import (
 )
 from waterclock.runtime.metrics.watch import tell
 
-STREAM = StreamStatus("clicks", 1000, {"rows": 1000}, 10, False, 1.0, 1.0, 1.0, False, False, {"out": 0})
+STREAM = StreamStatus("clicks", 1000, {"rows": 1000}, 10, False, 1.0, 1.0, 1.0, None, False, False, {"out": 0})
 VERTEX = VertexStatus("out", 10, 10, 1000, 5, 0, 10, 10, None, 0, 0, 0, durable_age=1.0)
 SINK = SinkStatus("out", 10, 5, 0, 0, 0, 0)
 FINE = Status("app", "running", 3600.0, (VERTEX,), (STREAM,), (SINK,), disk=Disk(100 << 30, 50 << 30))
@@ -54,8 +54,8 @@ RAISED: dict[str, list[tuple[Status, str, float]]] = {
         (stream(row_age=None), "stream clicks", 3600.0),  # nothing since the start
     ],
     "stuck": [
-        (stream(row_age=0.5, cti_age=61.0), "stream clicks", 61.0),
-        (stream(row_age=0.5, cti_age=None), "stream clicks", 3600.0),  # it never had a CTI
+        (stream(row_age=0.5, stalled=61.0), "stream clicks", 61.0),
+        (stream(row_age=0.5, stalled=61.0, cti_age=None), "stream clicks", 61.0),  # it never had a CTI
     ],
     "lag": [(vertex(backlog=900, recent=VertexRecent(rows_per_second=50.0, grew_from=300)), "vertex out", 900)],
     "straggler": [
@@ -85,13 +85,14 @@ NOT_RAISED: dict[str, list[Status]] = {
         stream(row_age=999.0, ended=True),
         stream(row_age=999.0, backlogs={"out": 7}),  # the source is held back
         replace(stream(row_age=9999.0), seconds=20.0),  # the app has only started
+        replace(stream(row_age=9999.0), seconds=None),  # it is about to
         replace(stream(row_age=9999.0), state="stopped"),
     ],
     "stuck": [
-        stream(row_age=0.5, cti_age=59.0),
-        stream(row_age=70.0, cti_age=80.0),  # no rows come
-        stream(row_age=0.5, cti_age=999.0, ended=True),
-        stream(row_age=30.0, cti_age=30.0),
+        stream(row_age=0.5, stalled=59.0),
+        stream(row_age=70.0, stalled=80.0),  # no rows come
+        stream(row_age=0.5, stalled=999.0, ended=True),
+        stream(row_age=0.5, stalled=0.5, cti_age=999.0),  # rows come again, after a pause
         stream(row_age=None, cti_age=999.0),
     ],
     "lag": [

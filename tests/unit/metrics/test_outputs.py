@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import socket
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -16,11 +17,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import waterclock as wc
 from tests.unit.metrics.exposition import Exposition, parse
 from tests.unit.metrics.test_alerts import FINE, SINK, STREAM, VERTEX
 from waterclock.catalog import Catalog
+from waterclock.cli.main import main
 from waterclock.cli.status import page
 from waterclock.runtime.inprocess import InProcessRunner
 from waterclock.runtime.metrics import observed as observing
@@ -30,6 +33,8 @@ from waterclock.runtime.metrics.gather import apps
 from waterclock.runtime.metrics.prometheus import METRICS, text
 from waterclock.runtime.metrics.watch import Watch
 from waterclock.runtime.metrics.windows import Progress
+from waterclock.runtime.recovery import roll_back
+from waterclock.runtime.store import Store
 
 Make = Callable[..., wc.App]
 T0 = 1_760_000_000_000_000
@@ -378,6 +383,64 @@ def test_after_the_end_and_after_death(on_this_desk: None, make_app: Make, tmp_p
     (status,) = apps(catalog, time.time())
     assert (status.state, status.restarts) == ("stopped", 1)
     catalog.close()
+
+
+def test_times_are_exact_and_kept_in_the_catalog(make_app: Make, tmp_path: Path) -> None:
+    app = make_app()
+    source = app.stream("clicks", {"ts": "timestamp"}, time="ts", slack=None)
+    source.push([{"ts": T0}])
+    catalog = Catalog.open(tmp_path / "store")
+    first = catalog.streams.get("clicks")
+    assert first.arrived == first.stalled is not None
+    assert first.moved is None
+    source.push([{"ts": T0}])
+    second = catalog.streams.get("clicks")
+    assert second.arrived is not None
+    assert second.arrived > first.arrived  # type: ignore[operator]
+    assert second.stalled == first.stalled
+    source.advance(T0)
+    third = catalog.streams.get("clicks")
+    assert (third.arrived, third.stalled) == (second.arrived, None)
+    assert third.moved is not None
+    assert third.moved >= second.arrived
+    segments = catalog.streams.segments("clicks", 0, 2)
+    assert [segment.arrived for segment in segments] == [first.arrived, second.arrived]
+    catalog.close()
+
+
+def test_rollbacks_and_what_is_executed_again_are_counted(make_app: Make, tmp_path: Path) -> None:
+    app = make_app()
+    source = app.stream("clicks", {"ts": "timestamp"}, time="ts")
+    source.into("out")
+    source.push([{"ts": T0}])
+    app.run(mode="offline")
+    with sqlite3.connect(
+        tmp_path / "store" / "catalog.sqlite"
+    ) as connection:  # as if the power had gone before the sync
+        connection.execute("UPDATE vertices SET durable_epoch = -1")
+    catalog = Catalog.open(tmp_path / "store")
+    roll_back(Store(catalog, None), "out")
+    app.run(mode="offline")
+    (status,) = apps(catalog, time.time())
+    (vertex,) = status.vertices
+    assert (vertex.rollbacks, vertex.retries, vertex.failures, vertex.rows_out) == (1, 1, 0, 1)
+    catalog.close()
+
+
+def test_watching_draws_the_page_again(make_app: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = make_app()
+    app.stream("clicks", {"ts": "timestamp"}, time="ts").into("out")
+    app.run(mode="offline")
+    pauses = iter([None])
+
+    def pause(_: float) -> None:
+        if next(pauses, "over") == "over":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("waterclock.cli.status.time.sleep", pause)
+    result = CliRunner().invoke(main, ["status", "--watch", "--store", str(tmp_path / "store")])
+    assert result.exit_code == 130
+    assert result.stdout.count("test: stopped after") == 2
 
 
 def test_an_epoch_that_keeps_failing(make_app: Make, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

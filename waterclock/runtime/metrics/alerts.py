@@ -110,18 +110,17 @@ def _silent(status: Status, threshold: float, _: Known) -> Iterator[Found]:
     for stream in status.streams:
         if stream.ended or stream.may_rest or any(stream.backlogs.values()):
             continue  # ended, declared, or the source is held back
-        age = min(age for age in (stream.row_age, status.seconds, float("inf")) if age is not None)
-        if threshold <= age < float("inf"):
+        age = _in_this_run(stream.row_age, status)
+        if age >= threshold:
             yield Found(f"stream {stream.name}", age, f"no rows for {age:.0f} s")
 
 
 def _stuck(status: Status, threshold: float, _: Known) -> Iterator[Found]:
     for stream in status.streams:
-        if stream.ended or stream.row_age is None or stream.row_age >= threshold:
+        age = stream.stalled
+        if age is None or age < threshold or stream.ended or stream.row_age is None or stream.row_age >= threshold:
             continue
-        age = status.seconds if stream.cti_age is None else stream.cti_age
-        if age is not None and age >= threshold and age > stream.row_age:
-            yield Found(f"stream {stream.name}", age, f"rows come, and the CTI has not moved for {age:.0f} s")
+        yield Found(f"stream {stream.name}", age, f"rows come, and the CTI has not moved for {age:.0f} s")
 
 
 def _lag(status: Status, _: float, known: Known) -> Iterator[Found]:
@@ -164,11 +163,16 @@ def _bad(status: Status, threshold: float, _: Known) -> Iterator[Found]:
 
 def _snapshot(status: Status, threshold: float, _: Known) -> Iterator[Found]:
     for vertex in status.vertices:
-        # Before the first there is no mark to be old: the start counts.
-        age = min(age for age in (vertex.durable_age, status.seconds, float("inf")) if age is not None)
-        if vertex.undurable > 0 and threshold <= age < float("inf"):
+        age = _in_this_run(vertex.durable_age, status)
+        if vertex.undurable > 0 and age >= threshold:
             text = f"{vertex.undurable:,} epochs are not durable, the last mark is {age:.0f} s old"
             yield Found(f"vertex {vertex.name}", age, text)
+
+
+def _in_this_run(age: float | None, status: Status) -> float:
+    """What is older than the run is as old as the run; None never happened."""
+    run = status.seconds or 0.0
+    return run if age is None else min(age, run)
 
 
 def _disk(status: Status, threshold: float, _: Known) -> Iterator[Found]:

@@ -110,6 +110,8 @@ class StreamStatus:
     """Since the CTI last moved."""
     row_age: float | None
     """Since the last row came."""
+    stalled: float | None
+    """Since the first row came that the CTI did not move with, or after."""
     idle: bool
     """Nothing came for the declared time: the CTI goes on by the clock."""
     may_rest: bool

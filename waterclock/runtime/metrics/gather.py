@@ -86,6 +86,7 @@ def _stream(row: StreamRow, backlogs: dict[str, int], recent: StreamRecent, now:
         lag=None if row.cti in (BEGINNING, FOREVER) else now - row.cti / SECOND,
         cti_age=_age(row.moved, now),
         row_age=age,
+        stalled=_age(row.stalled, now),
         idle=idle is not None and age is not None and age * SECOND >= idle and not row.ended,
         may_rest=idle is not None or row.declaration.time_from is not None,
         backlogs=backlogs,

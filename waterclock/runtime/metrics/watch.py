@@ -75,7 +75,7 @@ class Watch:
 
     def turn(self) -> None:
         """In a loop: looks if it is time to."""
-        if self._clock() - self._looked >= EVERY:
+        if not 0 <= self._clock() - self._looked < EVERY:  # or the clock was set back
             self.look("running")
 
     def status(self, state: str, now: float) -> Status:
