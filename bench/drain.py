@@ -30,7 +30,8 @@ def drain(app: wc.App, log: Path, vertex: str = VERTEX) -> dict[str, Any]:
     status = vertices[0]
     return {
         "commits": seen["commits"], "state": seen["state"], "started": seen["started"], "startup": ready - before,
-        "ready": ready, "ended": ended, "sent_rows": sum(each.sent_rows for each in vertices),
-        "sent_bytes": sum(each.sent_bytes for each in vertices),
-        "epochs": status.epoch + 1, "overhead": status.overhead, "latency": status.latency,
+        "ready": ready, "ended": ended, "sent_rows": sum(each.recent.sent_rows for each in vertices),
+        "sent_bytes": sum(each.recent.sent_bytes for each in vertices),
+        "epochs": status.epoch + 1, "overhead": status.recent.overhead,
+        "latency": status.recent.epoch_seconds.median if status.recent.epoch_seconds else None,
     }  # fmt: skip

@@ -46,15 +46,16 @@ from waterclock.lang.fluent import (
 )
 from waterclock.operators.aggregates.laws import check_aggregate
 from waterclock.optimizer.statistics import Statistics
-from waterclock.runtime.status import Status
+from waterclock.runtime.metrics.alerts import Alerts
+from waterclock.runtime.metrics.figures import Status
 from waterclock.schema import Schema
 from waterclock.usercode.machine import Row
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "App", "ConfigError", "DStream", "DataError", "Handle", "Row", "RunError", "Schema", "SourceStream", "SqlError",
-    "Statistics", "Status", "StoreError", "Stream", "UserError", "WaterclockError", "aggregate",
+    "Alerts", "App", "ConfigError", "DStream", "DataError", "Handle", "Row", "RunError", "Schema", "SourceStream",
+    "SqlError", "Statistics", "Status", "StoreError", "Stream", "UserError", "WaterclockError", "aggregate",
     "approx_count_distinct", "array", "avg", "callback", "check_aggregate", "coalesce", "col", "collect_list",
     "console", "count", "count_distinct", "dstream", "end", "files", "first", "function", "functions", "generate",
     "hop", "jsonl", "last", "lit", "max", "min", "operator", "parquet", "percentile_cont", "percentile_disc",

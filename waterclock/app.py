@@ -37,6 +37,8 @@ from waterclock.runtime.inprocess.twice import TwiceRunner
 from waterclock.runtime.keeper import Keeper
 from waterclock.runtime.log import StreamLog, create_source
 from waterclock.runtime.measured import measured
+from waterclock.runtime.metrics.alerts import Alerts
+from waterclock.runtime.metrics.watch import Watch
 from waterclock.runtime.pump import Pump
 from waterclock.runtime.recovery import check_tail
 from waterclock.runtime.runner import Runner
@@ -89,6 +91,8 @@ class App:
     ``epoch_rows`` bounds what one epoch takes of each input. ``tasks`` bounds its parallelism (default: Spark's cores).
     ``spark`` holds Spark settings; ``master`` is Spark's master. ``allow_unbounded`` lets plans run whose state has
     no bound. ``optimize=False`` runs plans as they are written: the same results, computed with more work.
+    ``alerts`` says when to raise which alert. ``metrics_port`` serves figures at http://127.0.0.1:PORT/metrics while it
+    runs (0: any free port, see ``Handle.metrics_url``).
     """
 
     store_override: ClassVar[str | None] = None
@@ -99,6 +103,7 @@ class App:
         self, name: str = "app", store: str | os.PathLike[str] | None = None, *, catalog: str | None = None,
         master: str = "local[*,4]", spark: Mapping[str, str] | None = None, epoch_rows: int = 2_000_000,
         tasks: int | None = None, allow_unbounded: bool = False, optimize: bool = True,
+        alerts: Alerts | None = None, metrics_port: int | None = None,
     ) -> None:  # fmt: skip
         _check_name(name)
         for option, value in (("epoch_rows", epoch_rows), ("tasks", tasks)):
@@ -115,6 +120,8 @@ class App:
         self.statistics = Statistics()
         """What to expect of the rows, where it is known before they come."""
         self.optimize = optimize
+        self.alerts = alerts or Alerts()
+        self.metrics_port = metrics_port
         self._streams: dict[str, tuple[Declaration, Source | None]] = {}
         self._tables: dict[str, tuple[Declaration, pl.DataFrame]] = {}
         self._outputs: dict[str, tuple[VertexPlan, Sink | None]] = {}
@@ -426,8 +433,11 @@ class App:
                 if sink is not None
             ]
             keeper = Keeper(store, list(plans))
-            parts = Parts(store, runner, list(self._streams), pumps, clocks, imports, vertices, deliveries, keeper)
-            return Engine(self.name, parts, drain=mode != "live")
+            counts = {vertex.vertex: vertex.progress for vertex in vertices}
+            watch = Watch(catalog, self.name, tuple(self._streams), counts, keeper, self.alerts)  # figures and alerts
+            sources = list(self._streams)
+            parts = Parts(store, runner, sources, watch, pumps, clocks, imports, vertices, deliveries, keeper)
+            return Engine(self.name, parts, mode != "live", self.metrics_port)
         except BaseException:
             if runner is not None:
                 runner.close()

@@ -12,7 +12,7 @@ import polars as pl
 from waterclock.catalog import Catalog
 from waterclock.runtime.engine import Engine
 from waterclock.runtime.log import StreamReader
-from waterclock.runtime.status import Status
+from waterclock.runtime.metrics.figures import Status
 
 
 class Handle:
@@ -23,6 +23,11 @@ class Handle:
     @property
     def state(self) -> str:
         return self._engine.state
+
+    @property
+    def metrics_url(self) -> str | None:
+        """Where the figures are served, with ``App(metrics_port=...)``."""
+        return self._engine.metrics.url if self._engine.metrics is not None else None
 
     def status(self) -> Status:
         """Where the app stands now; after its end, where it stood."""

@@ -34,7 +34,9 @@ from waterclock.cli.main import main
 from waterclock.errors import CATALOGUE
 from waterclock.lang.sql import Source
 from waterclock.lang.sql.format import formatted
-from waterclock.runtime.status import Status, VertexStatus
+from waterclock.runtime.metrics import figures
+from waterclock.runtime.metrics.alerts import RULES, Alerts
+from waterclock.runtime.metrics.prometheus import METRICS
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -199,9 +201,24 @@ def test_operate_names_every_command_option_and_figure() -> None:
             for parameter in part.params:
                 if isinstance(parameter, click.Option):
                     assert any(f"{option}" in page for option in parameter.opts), f"{name} {parameter.opts}"
-    for kind in (Status, VertexStatus):
-        for field in dataclasses.fields(kind):
-            assert f"`{field.name}`" in page, f"{kind.__name__}.{field.name}"
+    for kind in vars(figures).values():
+        if dataclasses.is_dataclass(kind):
+            for field in dataclasses.fields(kind):
+                assert re.search(rf"`(recent\.)?{field.name}`", page), f"{kind}.{field.name}"
+
+
+def test_operate_lists_every_metric_and_alert_as_it_is() -> None:
+    lines = (ROOT / "docs" / "operate.md").read_text().splitlines()
+    metrics = [f"| `{m.name}` | {m.kind} | {', '.join(m.labels)} | {m.help} |" for m in METRICS]
+    assert [line for line in lines if line.startswith("| `waterclock_")] == metrics
+    start = lines.index("| alert | holds when | by default from | what to do |") + 2
+    rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[start : start + len(RULES)]]
+    assert [(row[0], row[1], row[3]) for row in rows] == [(f"`{r.name}`", r.about, r.advice) for r in RULES]
+    assert not lines[start + len(RULES)]
+    for row, field in zip(rows, dataclasses.fields(Alerts), strict=True):
+        default = Alerts().threshold(field.name)
+        shown = float(row[2].split()[0]) * {"minutes": 60, "minute": 60, "%": 0.01}.get(row[2].split()[1], 1)
+        assert shown == pytest.approx(default), field.name
 
 
 @pytest.mark.parametrize("page", ALL_PAGES, ids=name_of)

@@ -90,7 +90,7 @@ def test_equals_offline_for_any_number_of_tasks(
     handle = app.run(mode="drain")
     handle.wait()
     equal(outputs(tmp_path / "store"), expected(make_app, tmp_path))
-    sent = {vertex.name: (vertex.sent_rows, vertex.sent_bytes) for vertex in handle.status().vertices}
+    sent = {vertex.name: (vertex.recent.sent_rows, vertex.recent.sent_bytes) for vertex in handle.status().vertices}
     assert sent["extreme"] == (0, 0)  # it has no state, so nothing is exchanged
     assert 0 < sent["per_key"][0] < sent["per_key"][1]
 

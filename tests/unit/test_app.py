@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 
 import polars as pl
 import pytest
 
 import waterclock as wc
 from waterclock.catalog import Catalog, leases
+from waterclock.catalog.postgres import Postgres
+from waterclock.catalog.sqlite import Sqlite
 from waterclock.runtime.inprocess import InProcessRunner
 from waterclock.runtime.log import StreamReader
 
@@ -226,9 +227,10 @@ def test_the_lease_is_kept_through_a_slow_start(
     make_app: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On a clock of the test's own, which goes on when the lease was renewed: no machine is too slow for that."""
-    now = time.time()
-    monkeypatch.setattr(leases, "time", SimpleNamespace(time=lambda: now))
-    monkeypatch.setattr(leases, "TTL", 0.3)
+    now = time.time_ns() // 1000
+    for database in (Sqlite, Postgres):
+        monkeypatch.setattr(database, "now", lambda self: now)
+    monkeypatch.setattr(leases, "TTL_MICROS", 300_000)
     monkeypatch.setattr("waterclock.runtime.lease.TTL", 0.3)
     app = make_app()
     declared(app).into("out")
@@ -237,9 +239,9 @@ def test_the_lease_is_kept_through_a_slow_start(
         nonlocal now
         catalog = Catalog.open(tmp_path / "store")
         for _ in range(4):  # together longer than the lease
-            now += 0.2
+            now += 200_000
             deadline = time.monotonic() + 30
-            while catalog._db.query("SELECT max(expires) FROM leases")[0][0] < int((now + 0.3) * 1e6):
+            while catalog._db.query("SELECT max(expires) FROM leases")[0][0] < now + 300_000:
                 assert time.monotonic() < deadline, "the lease is not renewed"
                 time.sleep(0.01)
         catalog.close()

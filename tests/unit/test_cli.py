@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 
 from waterclock.cli import doctor, live, look, show
 from waterclock.cli.main import main
-from waterclock.runtime.status import Status, VertexStatus
+from waterclock.runtime.metrics.figures import Spread, Status, StreamStatus, VertexRecent, VertexStatus
 from waterclock.time import BEGINNING, FOREVER
 
 PROGRAM = """
@@ -132,10 +132,11 @@ def test_usage_errors_exit_with_2(tmp_path: Path) -> None:
 def test_status(store: Path) -> None:
     text = call("status", "--store", store)
     assert text.exit_code == 0
-    assert "clicks: not running" in text.stdout
-    (vertex,) = json.loads(call("status", "--store", store, "--json").stdout)
-    assert (vertex["output"], vertex["running"], vertex["backlog"], vertex["cti"]) == ("per_user", False, 0, FOREVER)
-    assert vertex["positions"] == {"clicks": 1000}
+    assert "clicks: stopped after" in text.stdout
+    (app,) = json.loads(call("status", "--store", store, "--json").stdout)
+    (vertex,) = app["vertices"]
+    assert (app["state"], vertex["name"], vertex["backlog"], vertex["cti"]) == ("stopped", "per_user", 0, FOREVER)
+    assert (vertex["rows_in"], vertex["rows_out"]) == (1000, 6)
     assert vertex["epoch"] == vertex["durable_epoch"]
 
 
@@ -180,14 +181,14 @@ def test_a_stream_that_is_not_there(store: Path) -> None:
     assert "Did you mean 'per_user'?" in result.stderr
 
 
-@pytest.mark.parametrize("command", [("status",), ("streams",), ("tail", "x")])
+@pytest.mark.parametrize("command", [("status",), ("metrics",), ("streams",), ("tail", "x")])
 def test_not_a_store(tmp_path: Path, command: tuple[str, ...]) -> None:
     result = call(*command, "--store", tmp_path)
     assert result.exit_code == 1
     assert "[STORE.NOT_A_STORE]" in result.stderr
 
 
-@pytest.mark.parametrize("command", ["run", "status", "streams", "tail", "doctor"])
+@pytest.mark.parametrize("command", ["run", "status", "metrics", "streams", "tail", "doctor"])
 def test_every_command_has_an_example(command: str) -> None:
     result = call(command, "--help")
     assert result.exit_code == 0
@@ -218,20 +219,24 @@ def test_doctor_without_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
 
 
 def test_the_live_line() -> None:
-    vertex = VertexStatus("out", 73, 70, 10, 5, 12_345, 1_700_000_000_000_000, 0.038, 0.01, 0, 0)
-    status = Status("alerts", "running", 12.06, (vertex,), {"a": {"rows": 9, "late_dropped": 2, "bad_skipped": 1}})
+    recent = VertexRecent(epoch_seconds=Spread(0.038, 0.05, 0.06))
+    time = 1_700_000_000_000_000
+    vertex = VertexStatus("out", 73, 70, 10, 5, 12_345, time, time, None, 0, 0, 0, recent=recent)
+    counters = {"rows": 9, "late_dropped": 2, "bad_skipped": 1}
+    stream = StreamStatus("a", 9, counters, 0, False, None, None, None, None, False, False, {})
+    status = Status("alerts", "running", 12.06, (vertex,), (stream,))
     text = live.line(status, 20_123.0, 1_700_000_001_500_000)
     assert text == (
         "alerts running 12.1 s | in 20.1k/s | epoch 73, 38 ms | backlog 12.3k | "
         "CTI 22:13:20 (1.5 s behind) | late 2 | bad 1"
     )
-    start = VertexStatus("out", -1, -1, 0, 0, 0, BEGINNING, None, None, 0, 0)
-    assert "epoch -1 | backlog 0 | CTI -∞" in live.line(Status("a", "running", 0.1, (start,), {}), None, 0)
+    start = VertexStatus("out", -1, -1, 0, 0, 0, BEGINNING, BEGINNING, None, 0, 0, 0)
+    assert "epoch -1 | backlog 0 | CTI -∞" in live.line(Status("a", "running", 0.1, (start,)), None, 0)
 
 
 def test_a_summary_points_only_to_what_is_stored() -> None:
     """A batch run leaves the store as it is."""
-    status = Status("app", "finished", 1.0, (VertexStatus("out", 0, 0, 10, 5, 0, FOREVER, None, None, 0, 0),), {})
+    status = Status("app", "finished", 1.0, (VertexStatus("out", 0, 0, 10, 5, 0, FOREVER, FOREVER, None, 0, 0, 0),))
     assert "waterclock tail out --store here" in live.summary(status, "here")
     assert "tail" not in live.summary(status, None)
 

@@ -8,7 +8,7 @@ import polars as pl
 
 from waterclock.errors import ConfigError, did_you_mean
 from waterclock.handle import Handle
-from waterclock.runtime.status import Status, VertexStatus
+from waterclock.runtime.metrics.figures import Status, VertexStatus
 from waterclock.time import FOREVER
 
 
@@ -23,6 +23,10 @@ class BatchHandle(Handle):
     def state(self) -> str:
         return "finished"
 
+    @property
+    def metrics_url(self) -> None:
+        """It has ended: nothing is served."""
+
     def frame(self, name: str) -> pl.DataFrame:
         """The complete answer of the output ``name``."""
         if name not in self._frames:
@@ -33,10 +37,10 @@ class BatchHandle(Handle):
 
     def status(self) -> Status:
         vertices = [
-            VertexStatus(name, 0, 0, self._rows, frame.height, 0, FOREVER, None, None, 0, 0)
+            VertexStatus(name, 0, 0, self._rows, frame.height, 0, FOREVER, FOREVER, None, 0, 0, 0)
             for name, frame in self._frames.items()
         ]
-        return Status(self.app, self.state, self._seconds, tuple(vertices), {})
+        return Status(self.app, self.state, self._seconds, tuple(vertices))
 
     def stop(self, drain: bool = True, timeout: float = 30.0) -> None:
         pass

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from waterclock.catalog import counters
 from waterclock.catalog.database import Database, transactional
 from waterclock.errors import ConfigError
 from waterclock.state import Run
@@ -89,6 +90,10 @@ class Vertex:
     inputs: tuple[str, ...]
     epoch: int
     durable: int
+    durable_at: int | None
+    """When the durable mark last moved."""
+    counters: dict[str, int]
+    """Rollbacks, epochs executed again, failures."""
 
 
 @dataclass(frozen=True)
@@ -123,11 +128,20 @@ class Epochs:
             )
 
     def vertices(self) -> list[Vertex]:
-        rows = self._db.query("SELECT name, app, identity, inputs, epoch, durable_epoch FROM vertices ORDER BY name")
+        rows = self._db.query(
+            """SELECT name, app, identity, inputs, epoch, durable_epoch, durable_at, counters
+               FROM vertices ORDER BY name"""
+        )
         return [
-            Vertex(n, app, identity, tuple(json.loads(i)), epoch, durable)
-            for n, app, identity, i, epoch, durable in rows
+            Vertex(n, app, identity, tuple(json.loads(i)), epoch, durable, durable_at, json.loads(counted))
+            for n, app, identity, i, epoch, durable, durable_at, counted in rows
         ]
+
+    def count(self, vertex: str, numbers: dict[str, int]) -> None:
+        counters.add(self._db, "vertices", vertex, numbers)
+
+    def failed(self, vertex: str, epoch: int) -> None:
+        counters.failed(self._db, "vertices", vertex, epoch)
 
     def write_intent(self, vertex: str, intent: Intent) -> None:
         self._db.execute("INSERT INTO epochs VALUES (?, ?, ?, NULL, NULL)", vertex, intent.epoch, intent.to_json())
@@ -155,6 +169,11 @@ class Epochs:
             "SELECT intent FROM epochs WHERE vertex = ? AND snapshot IS NULL ORDER BY epoch LIMIT 1", vertex
         )
         return Intent.from_json(rows[0][0]) if rows else None
+
+    def unfinished(self, vertex: str) -> int:
+        """How many epochs are written down and not committed."""
+        rows = self._db.query("SELECT count(*) FROM epochs WHERE vertex = ? AND snapshot IS NULL", vertex)
+        return int(rows[0][0])
 
     def expected(self, vertex: str, epoch: int) -> Snapshot | None:
         """What the epoch gave before it was rolled back, if it was."""
@@ -227,7 +246,10 @@ class Epochs:
         return [_run(row) for row in rows]
 
     def set_durable(self, vertex: str, epoch: int) -> None:
-        self._db.execute("UPDATE vertices SET durable_epoch = greatest(durable_epoch, ?) WHERE name = ?", epoch, vertex)
+        self._db.execute(
+            "UPDATE vertices SET durable_epoch = ?, durable_at = ? WHERE name = ? AND durable_epoch < ?",
+            epoch, self._db.now(), vertex, epoch,
+        )  # fmt: skip
 
     @transactional
     def forget(self, vertex: str, keep: int) -> None:

@@ -62,6 +62,11 @@ class Leases:
         if not self._db.query("SELECT 1 FROM leases WHERE name = ? AND token = ?", lease.name, lease.token):
             raise StoreError("STORE.FENCED")
 
+    def taken(self, name: str) -> int:
+        """How often the lease was taken."""
+        rows = self._db.query("SELECT token FROM leases WHERE name = ?", name)
+        return int(rows[0][0]) if rows else 0
+
     def holders(self) -> dict[str, str]:
         """Lease names with a live holder."""
         rows = self._db.query("SELECT name, owner FROM leases WHERE expires > ?", self._db.now())

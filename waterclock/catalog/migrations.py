@@ -35,4 +35,13 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             id BIGINT PRIMARY KEY, vertex TEXT NOT NULL, stream TEXT NOT NULL, predicate TEXT NOT NULL,
             added BIGINT NOT NULL, since BIGINT, until BIGINT, removed BIGINT NOT NULL)""",
     ),
+    (  # for metrics: when something last happened, in microseconds, and how often things went wrong
+        "ALTER TABLE segments ADD COLUMN arrived BIGINT",
+        "ALTER TABLE streams ADD COLUMN arrived BIGINT",
+        "ALTER TABLE streams ADD COLUMN moved BIGINT",
+        "ALTER TABLE streams ADD COLUMN stalled BIGINT",
+        "ALTER TABLE vertices ADD COLUMN durable_at BIGINT",
+        "ALTER TABLE vertices ADD COLUMN counters TEXT NOT NULL DEFAULT '{}'",
+        "ALTER TABLE sinks ADD COLUMN counters TEXT NOT NULL DEFAULT '{}'",
+    ),
 )

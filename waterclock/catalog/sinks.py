@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from waterclock.catalog import counters
 from waterclock.catalog.database import Database
 
 
@@ -17,6 +18,8 @@ class Delivery:
     """The last epoch of the delivery in hand."""
     position: Any
     """What the sink said of itself after the last delivery, such as a file's length."""
+    counters: dict[str, int] = field(default_factory=dict)
+    """Deliveries that were made again, and that failed."""
 
 
 class Sinks:
@@ -24,15 +27,23 @@ class Sinks:
         self._db = db
 
     def get(self, name: str) -> Delivery:
-        rows = self._db.query("SELECT delivered, pending, position FROM sinks WHERE name = ?", name)
+        rows = self._db.query("SELECT delivered, pending, position, counters FROM sinks WHERE name = ?", name)
         if not rows:
-            self._db.execute("INSERT INTO sinks VALUES (?, -1, NULL, 'null') ON CONFLICT DO NOTHING", name)
+            self._db.execute(
+                "INSERT INTO sinks (name, delivered, position) VALUES (?, -1, 'null') ON CONFLICT DO NOTHING", name
+            )
             return Delivery(-1, None, None)
-        delivered, pending, position = rows[0]
-        return Delivery(delivered, pending, json.loads(position))
+        delivered, pending, position, counted = rows[0]
+        return Delivery(delivered, pending, json.loads(position), json.loads(counted))
 
     def delivered(self) -> dict[str, int]:
         return {name: epoch for name, epoch in self._db.query("SELECT name, delivered FROM sinks")}
+
+    def count(self, name: str, numbers: dict[str, int]) -> None:
+        counters.add(self._db, "sinks", name, numbers)
+
+    def failed(self, name: str, epoch: int) -> None:
+        counters.failed(self._db, "sinks", name, epoch)
 
     def begin(self, name: str, epoch: int) -> None:
         self._db.execute("UPDATE sinks SET pending = ? WHERE name = ?", epoch, name)

@@ -7,13 +7,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from waterclock.catalog import counters
 from waterclock.catalog.database import Database, transactional
 from waterclock.errors import ConfigError, StoreError, did_you_mean
 from waterclock.storage import Blob
 from waterclock.streams import Declaration, Segment
 from waterclock.time import BEGINNING, FOREVER
 
-_SEGMENT = "first, rows, cti, path, at, length, checksum, format, least_vs, greatest_vs, level, external"
+_SEGMENT = "first, rows, cti, path, at, length, checksum, format, least_vs, greatest_vs, level, external, arrived"
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,11 @@ class StreamRow:
     ended: bool
     position: Any
     counters: dict[str, int]
+    arrived: int | None
+    """When the last events came, and when the CTI last moved, by the clock."""
+    moved: int | None
+    stalled: int | None
+    """When the first events came behind its last move."""
 
 
 class Streams:
@@ -40,7 +46,9 @@ class Streams:
         rows = self._db.query("SELECT declaration FROM streams WHERE name = ?", declaration.name)
         if not rows:
             self._db.execute(
-                "INSERT INTO streams VALUES (?, ?, NULL, 0, 0, 0, ?, 0, 'null', '{}')",
+                """INSERT INTO streams (
+                     name, declaration, first_seq, next_seq, durable_seq, cti, ended, position, counters)
+                   VALUES (?, ?, 0, 0, 0, ?, 0, 'null', '{}')""",
                 declaration.name,
                 text,
                 BEGINNING,
@@ -76,10 +84,10 @@ class Streams:
                 choices=", ".join(known) or "none",
                 guess=did_you_mean(name, known),
             )
-        _, declaration, _, first, following, durable, cti, ended, position, counters = rows[0]
+        _, declaration, _, first, following, durable, cti, ended, position, counted, arrived, moved, stalled = rows[0]
         return StreamRow(
             name, Declaration.from_json(declaration), first, following, durable, cti, bool(ended),
-            json.loads(position), json.loads(counters),
+            json.loads(position), json.loads(counted), arrived, moved, stalled,
         )  # fmt: skip
 
     def marks(self) -> dict[str, tuple[int, int]]:
@@ -92,27 +100,25 @@ class Streams:
 
         ``known`` is the stream's time that the segments were checked against: it must not have moved since.
         """
-        rows = sum(segment.rows for segment in segments)
+        rows, now = sum(segment.rows for segment in segments), self._db.now()
         done = self._db.execute(
-            """UPDATE streams SET next_seq = next_seq + ?, cti = greatest(cti, ?), ended = greatest(ended, ?)
+            """UPDATE streams SET next_seq = next_seq + ?, cti = greatest(cti, ?), ended = greatest(ended, ?),
+                 arrived = CASE WHEN ? > 0 THEN ? ELSE arrived END, moved = CASE WHEN ? > cti THEN ? ELSE moved END,
+                 stalled = CASE WHEN ? > cti THEN NULL WHEN ? > 0 THEN coalesce(stalled, ?) ELSE stalled END
                WHERE name = ? AND next_seq = ? AND cti = coalesce(?, cti)""",
-            rows, cti, int(cti == FOREVER), name, expected, known,
+            rows, cti, int(cti == FOREVER), rows, now, cti, now, cti, rows, now, name, expected, known,
         )  # fmt: skip
         if not done:
             return False
         for segment in segments:
-            self._insert(name, segment)
+            self._insert(name, segment, now)
         return True
 
     def set_position(self, name: str, position: Any) -> None:
         self._db.execute("UPDATE streams SET position = ? WHERE name = ?", json.dumps(position), name)
 
-    def count(self, name: str, counters: dict[str, int]) -> None:
-        if any(counters.values()):
-            total = self.get(name).counters
-            for key, number in counters.items():
-                total[key] = total.get(key, 0) + number
-            self._db.execute("UPDATE streams SET counters = ? WHERE name = ?", json.dumps(total), name)
+    def count(self, name: str, numbers: dict[str, int]) -> None:
+        counters.add(self._db, "streams", name, numbers)
 
     def set_durable(self, name: str, seq: int) -> None:
         self._db.execute("UPDATE streams SET durable_seq = greatest(durable_seq, ?) WHERE name = ?", seq, name)
@@ -157,7 +163,7 @@ class Streams:
                 reason="segments vanished during compaction",
                 fix="Start again.",
             )
-        self._insert(name, new)
+        self._insert(name, new, old[-1].arrived)
         return True
 
     @transactional
@@ -217,15 +223,19 @@ class Streams:
         row = self._db.query("SELECT count(*), coalesce(sum(rows), 0) FROM segments")[0]
         return int(row[0]), int(row[1])
 
-    def _insert(self, name: str, s: Segment) -> None:
+    def owned(self, app: str) -> list[str]:
+        """The streams whose events this app brings in."""
+        return [row[0] for row in self._db.query("SELECT name FROM streams WHERE owner = ? ORDER BY name", app)]
+
+    def _insert(self, name: str, s: Segment, arrived: int | None) -> None:
         blob = (s.blob.path, s.blob.offset, s.blob.length, s.blob.checksum, s.blob.format) if s.blob else (None,) * 5
         self._db.execute(
-            f"INSERT INTO segments (stream, {_SEGMENT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            name, s.first, s.rows, s.cti, *blob, s.least_vs, s.greatest_vs, s.level, s.external,
+            f"INSERT INTO segments (stream, {_SEGMENT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            name, s.first, s.rows, s.cti, *blob, s.least_vs, s.greatest_vs, s.level, s.external, arrived,
         )  # fmt: skip
 
 
 def _segment(row: tuple[Any, ...]) -> Segment:
-    first, rows, cti, path, at, length, checksum, form, least, greatest, level, external = row
+    first, rows, cti, path, at, length, checksum, form, least, greatest, level, external, arrived = row
     blob = Blob(path, at, length, checksum, form) if path is not None else None
-    return Segment(first, rows, cti, blob, least, greatest, level, external)
+    return Segment(first, rows, cti, blob, least, greatest, level, external, arrived)

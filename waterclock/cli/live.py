@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import sys
 import threading
@@ -10,12 +11,13 @@ import time
 from waterclock.app import App
 from waterclock.cli.show import brief, seconds
 from waterclock.errors import WaterclockError
-from waterclock.runtime.status import Status
+from waterclock.runtime.metrics.figures import Status
 from waterclock.time import BEGINNING, DAY, FOREVER, SECOND, show_instant
 
 TICK = 0.5
 PLAIN_EVERY = 5.0
 ERASE = "\r\x1b[2K"
+LOG = logging.getLogger("waterclock")
 
 
 class LiveLine:
@@ -29,8 +31,11 @@ class LiveLine:
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._show, name="live line", daemon=True)
         self._last: tuple[float, int] | None = None
+        self._lines = _Lines(self)
 
     def __enter__(self) -> LiveLine:
+        LOG.addHandler(self._lines)
+        LOG.setLevel(logging.INFO)
         if not self._quiet:
             what = "" if self._mode == "offline" else f", Spark {self._app.master}"
             self._write(f"{self._app.name}: starting (store {self._app.store}{what}) ...")
@@ -39,11 +44,18 @@ class LiveLine:
 
     def __exit__(self, *_: object) -> None:
         self._stop.set()
+        LOG.removeHandler(self._lines)
+        LOG.setLevel(logging.NOTSET)
         if not self._quiet:
             self._thread.join(timeout=2)
             if self._terminal:
                 sys.stderr.write(ERASE)
                 sys.stderr.flush()
+
+    def say(self, text: str) -> None:
+        """A line that stays, also when it is to be quiet."""
+        sys.stderr.write((ERASE if self._terminal else "") + text + "\n")
+        sys.stderr.flush()
 
     def _show(self) -> None:
         shown = 0.0
@@ -72,19 +84,31 @@ class LiveLine:
         sys.stderr.flush()
 
 
+class _Lines(logging.Handler):
+    """What is logged, alerts above all, as lines above the live one."""
+
+    def __init__(self, live: LiveLine) -> None:
+        super().__init__()
+        self._live = live
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._live.say(record.getMessage())
+
+
 def line(status: Status, rate: float | None, now: int) -> str:
     """``alerts running 12.1 s | in 20.1k/s | epoch 73, 38 ms | backlog 0 | CTI ... | late 0 | bad 0``"""
-    latencies = [vertex.latency for vertex in status.vertices if vertex.latency is not None]
+    medians = [vertex.recent.epoch_seconds.median for vertex in status.vertices if vertex.recent.epoch_seconds]
     epoch = max(vertex.epoch for vertex in status.vertices)
     late, bad = _odd(status)
     parts = [
-        f"{status.app} {status.state} {seconds(status.seconds)}",
+        f"{status.app} {status.state} {seconds(status.seconds or 0)}",
         f"in {'-' if rate is None else brief(rate)}/s",
-        f"epoch {epoch}" + (f", {seconds(max(latencies))}" if latencies else ""),
+        f"epoch {epoch}" + (f", {seconds(max(medians))}" if medians else ""),
         f"backlog {brief(max(vertex.backlog for vertex in status.vertices))}",
         f"CTI {_cti(min(vertex.cti for vertex in status.vertices), now)}",
         f"late {late:,}",
         f"bad {bad:,}",
+        *([f"alerts {len(status.alerts)}"] if status.alerts else []),
     ]
     return " | ".join(parts)
 
@@ -92,9 +116,9 @@ def line(status: Status, rate: float | None, now: int) -> str:
 def summary(status: Status, store: str | None) -> str:
     """``store`` is where results can be looked at."""
     late, bad = _odd(status)
-    lines = [f"{status.app} {status.state} after {seconds(status.seconds)}; late {late:,}, bad {bad:,}"]
+    lines = [f"{status.app} {status.state} after {seconds(status.seconds or 0)}; late {late:,}, bad {bad:,}"]
     for vertex in status.vertices:
-        took = "" if vertex.latency is None else f", {seconds(vertex.latency)} each"
+        took = f", {seconds(vertex.recent.epoch_seconds.median)} each" if vertex.recent.epoch_seconds else ""
         backlog = f", backlog {vertex.backlog:,}" if vertex.backlog else ""
         lines.append(
             f"  {vertex.name}: {vertex.rows_in:,} rows in, {vertex.rows_out:,} out; "

@@ -1,4 +1,4 @@
-"""``waterclock status``, ``streams`` and ``tail``: what a store holds, while an app runs on it or not."""
+"""``waterclock streams`` and ``tail``: what a store holds, while an app runs on it or not."""
 
 from __future__ import annotations
 
@@ -13,49 +13,14 @@ from typing import Any
 import click
 import polars as pl
 
-from waterclock.catalog import Catalog, StreamRow, Vertex
+from waterclock.catalog import Catalog, StreamRow
 from waterclock.cli import show
 from waterclock.connect.validity import FROM, TO, with_texts
 from waterclock.runtime.log import StreamReader
 from waterclock.schema import VE, VS
-from waterclock.time import BEGINNING, FOREVER, show_instant
+from waterclock.time import show_instant
 
 POLL = 0.2
-
-
-@click.command()
-@show.store_option
-@show.json_option
-def status(store: str, as_json: bool) -> None:
-    """Show the apps of a store.
-
-    Their outputs, whether they run, epochs, backlog, time and state. Exits with 0 if the store can be read.
-
-    \b
-    waterclock status --store ./store
-    waterclock status --json | jq '.[].backlog'
-    """
-    with _open(store) as catalog:
-        holders = catalog.leases.holders()
-        found = [_vertex(catalog, vertex, holders) for vertex in catalog.epochs.vertices()]
-    if as_json:
-        click.echo(json.dumps(found, indent=2))
-    elif not found:
-        click.echo("No app has run on this store yet.")
-    else:
-        head = ["app", "output", "running", "epoch", "durable", "backlog", "CTI", "state rows", "state"]
-        click.echo(
-            show.table(
-                head,
-                [
-                    [v["app"], v["output"], v["running"], v["epoch"], v["durable_epoch"], v["backlog"],
-                     _time(v["cti"]), v["state_rows"], show.size(v["state_bytes"])]
-                    for v in found
-                ],
-            )
-        )  # fmt: skip
-        for app in sorted({v["app"] for v in found}):
-            click.echo(f"{app}: " + (f"run by {holders[f'app {app}']}" if f"app {app}" in holders else "not running"))
 
 
 @click.command()
@@ -69,7 +34,7 @@ def streams(store: str, as_json: bool) -> None:
     \b
     waterclock streams --store ./store
     """
-    with _open(store) as catalog:
+    with open_catalog(store) as catalog:
         found = [_stream(catalog, catalog.streams.get(name)) for name in catalog.streams.names()]
     if as_json:
         click.echo(json.dumps(found, indent=2))
@@ -78,7 +43,7 @@ def streams(store: str, as_json: bool) -> None:
     else:
         head = ["stream", "rows", "first", "next", "durable", "CTI", "late", "bad", "set aside", "on disk", "columns"]
         rows = [
-            [s["name"], s["rows"], s["first"], s["next"], s["durable"], _time(s["cti"]), s["late"], s["bad"],
+            [s["name"], s["rows"], s["first"], s["next"], s["durable"], show.cti(s["cti"]), s["late"], s["bad"],
              s["quarantined"], show.size(s["bytes"]),
              ", ".join(f"{name} {kind}" for name, kind in s["columns"].items())]
             for s in found
@@ -99,7 +64,7 @@ def tail(stream: str, store: str, number: int, follow: bool, as_json: bool) -> N
     waterclock tail per_user --store ./store
     waterclock tail per_user -n 0 --follow --json
     """
-    with _open(store) as catalog:
+    with open_catalog(store) as catalog:
         row = catalog.streams.get(stream)
         reader = StreamReader(catalog, stream)
         reader.register(max(row.first, row.next - number))
@@ -115,32 +80,12 @@ def tail(stream: str, store: str, number: int, follow: bool, as_json: bool) -> N
 
 
 @contextmanager
-def _open(store: str) -> Iterator[Catalog]:
+def open_catalog(store: str) -> Iterator[Catalog]:
     catalog = Catalog.open(store)
     try:
         yield catalog
     finally:
         catalog.close()
-
-
-def _vertex(catalog: Catalog, vertex: Vertex, holders: dict[str, str]) -> dict[str, Any]:
-    snapshot = catalog.epochs.snapshot(vertex.name)
-    marks = catalog.streams.marks()
-    _, state_rows, state_bytes = catalog.epochs.state_size(vertex.name)
-    started = snapshot.epoch >= 0
-    return {
-        "app": vertex.app,
-        "output": vertex.name,
-        "running": f"app {vertex.app}" in holders,
-        "epoch": vertex.epoch,
-        "durable_epoch": vertex.durable,
-        "positions": snapshot.positions,
-        "backlog": sum(marks[name][0] - at for name, at in snapshot.positions.items()) if started else None,
-        "cti": snapshot.cti,
-        "rows": snapshot.output_end,
-        "state_rows": state_rows,
-        "state_bytes": state_bytes,
-    }
 
 
 def _stream(catalog: Catalog, row: StreamRow) -> dict[str, Any]:
@@ -163,10 +108,6 @@ def _stream(catalog: Catalog, row: StreamRow) -> dict[str, Any]:
         "counters": row.counters,
         "bytes": sum(file.stat().st_size for file in folder.glob("*") if file.is_file()),
     }
-
-
-def _time(cti: int) -> str:
-    return "ended" if cti == FOREVER else "-" if cti == BEGINNING else show_instant(cti)
 
 
 def _print(first: int, rows: pl.DataFrame, as_json: bool, head: bool) -> None:

@@ -14,10 +14,11 @@ from waterclock.cli.control import filters, scale
 from waterclock.cli.doctor import doctor
 from waterclock.cli.explain import explain
 from waterclock.cli.gc import gc
-from waterclock.cli.look import status, streams, tail
+from waterclock.cli.look import streams, tail
 from waterclock.cli.program import fmt, init, lint
 from waterclock.cli.run import run
 from waterclock.cli.show import error_text
+from waterclock.cli.status import metrics, status
 from waterclock.errors import ConfigError, WaterclockError
 
 CODES = "Exit codes: 0 done, 1 failed, 2 wrong argument or program, 130 interrupted."
@@ -54,7 +55,7 @@ def main(traceback: bool) -> None:
     """
 
 
-for command in (init, run, lint, fmt, explain, status, streams, tail, filters, scale, gc, doctor, conformance):
+for command in (init, run, lint, fmt, explain, status, metrics, streams, tail, filters, scale, gc, doctor, conformance):
     main.add_command(command)
 
 if __name__ == "__main__":

@@ -27,6 +27,9 @@ from waterclock.errors import ConfigError, WaterclockError
 @click.option("--mode", type=click.Choice(MODES), default="live", show_default=True, help="See App.run.")
 @click.option("--app", "name", metavar="NAME", help="Which app of the file, if it has several.")
 @click.option("--master", metavar="M", help="Spark's master, such as 'local[4]' or 'spark://host:7077'.")
+@click.option(
+    "--metrics-port", type=click.IntRange(0, 65535), metavar="N", help="Serve /metrics there; 0: any free port."
+)
 @click.option("--quiet", is_flag=True, help="Only errors.")
 @click.option("--traceback", "trace", is_flag=True, help="Show where an error arose.")
 def run(
@@ -37,6 +40,7 @@ def run(
     mode: str,
     name: str | None,
     master: str | None,
+    metrics_port: int | None,
     quiet: bool,
     trace: bool,
 ) -> None:
@@ -56,6 +60,8 @@ def run(
             return
         if master is not None:
             app.master = master
+        if metrics_port is not None:
+            app.metrics_port = metrics_port
         _run(app, mode, quiet)
     except WaterclockError:
         if trace:

@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from waterclock.time import BEGINNING, FOREVER, show_instant
+
 DEFAULT_STORE = "waterclock-store"
 
 store_option: Callable[[Any], Any] = click.option(
@@ -49,6 +51,10 @@ def seconds(duration: float) -> str:
         return f"{duration:.1f} s"
     minutes, rest = divmod(int(duration), 60)
     return f"{minutes}m {rest}s" if minutes < 60 else f"{minutes // 60}h {minutes % 60}m"
+
+
+def cti(instant: int) -> str:
+    return "ended" if instant == FOREVER else "-" if instant == BEGINNING else show_instant(instant)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

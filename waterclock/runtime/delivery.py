@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 
 from waterclock import crashpoints
 from waterclock.connect.base import Sink
@@ -21,6 +22,8 @@ class DeliveryWorker:
         self._store = store
         self._sink = sink
         self._state = store.catalog.sinks.get(output)
+        if self._state.pending is not None:
+            store.catalog.sinks.count(output, {"retries": 1})
         self._reader = StreamReader(store.catalog, output)
         try:
             self._writer = sink.open(output, schema, self._state.delivered, self._state.position)
@@ -77,9 +80,11 @@ class DeliveryWorker:
         if end > start:
             try:
                 position = self._writer.write(first, last, self._reader.read(start, end))
-            except WaterclockError:
-                raise
             except Exception as error:
+                with suppress(WaterclockError), self._store.catalog.transaction(lease):
+                    sinks.failed(self.output, last)
+                if isinstance(error, WaterclockError):
+                    raise
                 raise RunError(
                     "RUN.SINK_FAILED",
                     output=self.output,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 from waterclock.errors import RunError, WaterclockError
@@ -12,9 +12,11 @@ from waterclock.runtime.delivery import DeliveryWorker
 from waterclock.runtime.idle import IdleClock
 from waterclock.runtime.imports import TimeImport
 from waterclock.runtime.keeper import Keeper
+from waterclock.runtime.metrics.figures import Status
+from waterclock.runtime.metrics.serve import MetricsServer
+from waterclock.runtime.metrics.watch import EVERY, Watch, log
 from waterclock.runtime.pump import Pump
 from waterclock.runtime.runner import Runner
-from waterclock.runtime.status import Status, vertex_status
 from waterclock.runtime.store import Store
 from waterclock.runtime.vertex import POLL, VertexWorker
 
@@ -35,6 +37,7 @@ class Parts:
     store: Store
     runner: Runner
     sources: list[str]
+    watch: Watch
     pumps: list[Pump]
     clocks: list[IdleClock]
     imports: list[TimeImport]
@@ -50,7 +53,7 @@ class Parts:
 class Engine:
     """States: running, draining, stopped, failed."""
 
-    def __init__(self, app: str, parts: Parts, drain: bool) -> None:
+    def __init__(self, app: str, parts: Parts, drain: bool, metrics_port: int | None = None) -> None:
         self.app = app
         self.parts = parts
         self._final: Status | None = None
@@ -66,6 +69,9 @@ class Engine:
         peers = {vertex.vertex: vertex for vertex in parts.vertices}
         for vertex in parts.vertices:
             vertex.know(peers)
+        self.metrics = MetricsServer(metrics_port, self.status) if metrics_port is not None else None
+        if self.metrics is not None:
+            log.info("metrics at %s", self.metrics.url)
 
     # -- in threads: live and drain ------------------------------------------------------------------------
 
@@ -73,6 +79,7 @@ class Engine:
         for worker in self.parts.workers:
             thread = threading.Thread(target=self._loop, args=(worker,), name=worker.name, daemon=True)
             self._threads.append(thread)
+        self._threads.append(threading.Thread(target=self._watch, name="watch", daemon=True))
         self._threads.append(threading.Thread(target=self._supervise, name="supervisor", daemon=True))
         for thread in self._threads:
             thread.start()
@@ -90,10 +97,19 @@ class Engine:
             failure.__cause__ = error
             self._fail(failure)
 
+    def _watch(self) -> None:
+        """In a thread of its own: a keeper whose disk hangs is something to see."""
+        try:
+            self.parts.watch.look(self.state)
+            while not self._halt.wait(EVERY):
+                self.parts.watch.look(self.state)
+        except WaterclockError:
+            pass  # the catalog cannot be read: those who work with it will say so
+
     def _supervise(self) -> None:
         """Closes when all is done, something failed or another process took over."""
         try:
-            self._watch()
+            self._until_done()
         except WaterclockError as error:  # the catalog cannot be reached from here either
             self._fail(error)
         self._halt.set()
@@ -103,7 +119,7 @@ class Engine:
                 thread.join(timeout=5)
         self._close()
 
-    def _watch(self) -> None:
+    def _until_done(self) -> None:
         seen = 0
         while not self._halt.is_set():
             seen = self.parts.store.bell.wait(seen, POLL)
@@ -174,6 +190,7 @@ class Engine:
                 worked += [vertex.turn() for vertex in parts.vertices]
                 worked.append(parts.keeper.turn())
                 worked += [delivery.turn() for delivery in parts.deliveries]
+                parts.watch.turn()
                 if any(worked):
                     continue
                 if self._finished():
@@ -206,20 +223,14 @@ class Engine:
     def status(self) -> Status:
         with self._closed:
             if self._final is None:
-                return self._status()
-            return replace(self._final, state=self.state)
-
-    def _status(self) -> Status:
-        catalog = self.parts.store.catalog
-        return Status(
-            self.app, self.state, time.time() - self.started,
-            tuple(vertex_status(catalog, vertex) for vertex in self.parts.vertices),
-            {name: catalog.streams.get(name).counters for name in self.parts.sources},
-        )  # fmt: skip
+                return self.parts.watch.status(self.state, time.time())
+            return self._final
 
     def _fail(self, error: WaterclockError) -> None:
         if self._halt.is_set():
             return  # it was ended on purpose, or something else failed first
+        for vertex in self.parts.vertices:
+            vertex.count_failure()
         if self.error is None:
             self.error = error
             self.state = "failed"
@@ -235,14 +246,19 @@ class Engine:
                 pump.close()
             for delivery in self.parts.deliveries:
                 delivery.close()
-            self._final = Status(self.app, self.state, time.time() - self.started, (), {})
             try:
                 if self.error is None:
                     self.parts.keeper.close()
-                self._final = self._status()
             except WaterclockError as error:  # a full disk, or the catalog cannot be reached
                 self.error = self.error or error
+            state = "failed" if self.error is not None else "stopped"
+            try:
+                self._final = self.parts.watch.look(state)
+            except WaterclockError:  # the catalog cannot be read
+                self._final = Status(self.app, state, time.time() - self.started, ())
             self.parts.runner.close()
             self.parts.store.close()
-            self.state = "failed" if self.error is not None else "stopped"
+            if self.metrics is not None:
+                self.metrics.close()
+            self.state = state
             self._done.set()

@@ -43,6 +43,8 @@ class Keeper:
         self._vertices = vertices
         self._tidy_every = tidy_every
         self._orphan_age = orphan_age
+        self.sync_seconds: float | None = None
+        """How long the last sync took."""
         self._tidied = time.monotonic()
         self._swept = 0.0
         self._busy: dict[str, int] = {}
@@ -69,6 +71,7 @@ class Keeper:
         behind = [v for v in catalog.epochs.vertices() if v.name in self._vertices and v.durable < v.epoch]
         if not behind:
             return False
+        began = time.perf_counter()
         ends = {v.name: catalog.epochs.snapshot(v.name, v.epoch).output_end for v in behind}
         self._store.sync_files()
         crashpoints.reach("sync.before_mark")
@@ -79,6 +82,7 @@ class Keeper:
                 catalog.streams.set_durable(vertex.name, ends[vertex.name])
 
         catalog.transact(mark, self._store.lease, durable=True)
+        self.sync_seconds = time.perf_counter() - began
         crashpoints.reach("sync.after_mark")
         self._store.bell.ring()
         return True

@@ -41,6 +41,7 @@ def roll_back(store: Store, vertex: str) -> None:
 
     def back() -> None:
         catalog.epochs.roll_back(vertex, durable)
+        catalog.epochs.count(vertex, {"rollbacks": 1})
         catalog.streams.roll_back(vertex, base.output_end, base.cti)
 
     catalog.transact(back, store.lease, durable=True)

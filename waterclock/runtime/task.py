@@ -8,6 +8,7 @@ stages and reports pass through.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
@@ -98,6 +99,11 @@ class Report:
     sent_rows: int = 0
     """Handed on to a later stage; what stays in its task is not counted."""
     sent_bytes: int = 0
+    taken: int = 0
+    """Rows that came to the task."""
+    seconds: float = 0.0
+    retries: int = 0
+    """How often Spark had tried it before."""
 
 
 Given = tuple[list[Block], Report]
@@ -148,8 +154,9 @@ def _key_stage(program: Program, step: Step, stage: int, blocks: Sequence[Block]
 def read_stage(program: Program, step: Step, index: int) -> Given:
     """Stage 0: the legs behind the input streams, over the pieces of this task."""
     crashpoints.reach("task.running")
+    began = time.perf_counter()
     plan = program.plan
-    report = Report(0, index)
+    report = Report(0, index, taken=sum(piece.rows for _, piece in step.pieces[index]))
     out: list[Block] = []
     for target, its_legs in plan.targets():
         for number, leg in enumerate(its_legs):
@@ -157,13 +164,15 @@ def read_stage(program: Program, step: Step, index: int) -> Given:
                 frame = _input(program, step, index, leg)
                 _run_leg(program, step, target, number, leg, frame, step.ctis[leg.origin], index, out, report)
     crashpoints.reach("task.after_files")
+    report.seconds = time.perf_counter() - began
     return out, report
 
 
 def key_stage(program: Program, step: Step, stage: int, part: int, blocks: Sequence[Block]) -> Given:
     """Stage k: the stateful nodes of this stage over one range of keys, and the legs behind them."""
+    began = time.perf_counter()
     plan = program.plan
-    report = Report(stage, part)
+    report = Report(stage, part, taken=sum(len(rows) for block in blocks for rows in block.tables.values()))
     keys = step.keys(stage)[part]
     here, out = list(blocks), list[Block]()
     for node in plan.nodes:
@@ -183,6 +192,7 @@ def key_stage(program: Program, step: Step, stage: int, part: int, blocks: Seque
                         here += [_at_home(block, keys) for block in sent]
                     else:
                         out += sent
+    report.seconds = time.perf_counter() - began
     return out, report
 
 

@@ -6,7 +6,8 @@ import threading
 import time
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
 
 from waterclock import crashpoints
@@ -15,12 +16,15 @@ from waterclock.errors import RunError, StoreError, UserError, WaterclockError
 from waterclock.expr import Expr
 from waterclock.lang.sql.predicate import predicate
 from waterclock.operators.registry import latest as latest_of
+from waterclock.optimizer import parallelism
 from waterclock.optimizer.cut import OUTPUT
-from waterclock.optimizer.parallelism import Parallelism, Tasks
+from waterclock.optimizer.parallelism import Parallelism
 from waterclock.optimizer.statistics import Statistics
 from waterclock.runtime import coordinator as c
 from waterclock.runtime.inprocess import InProcessRunner
 from waterclock.runtime.measured import counted
+from waterclock.runtime.metrics.figures import Task
+from waterclock.runtime.metrics.windows import Epoch, Progress, Tasks
 from waterclock.runtime.recovery import check_output, producer_of, roll_back
 from waterclock.runtime.runner import Runner
 from waterclock.runtime.store import Store
@@ -35,21 +39,6 @@ SMALL_STATE = 64 << 20
 """An epoch that only moves time runs in the driver unless the state is larger than this."""
 
 
-@dataclass
-class Progress:
-    """Figures of the last epochs, for status and the live line."""
-
-    epoch: int = -1
-    rows_in: int = 0
-    rows_out: int = 0
-    sent_rows: int = 0
-    sent_bytes: int = 0
-    """From stage to stage, see ``Report``."""
-    job_seconds: deque[float] = field(default_factory=lambda: deque(maxlen=500))
-    overhead_seconds: deque[float] = field(default_factory=lambda: deque(maxlen=500))
-    """Of an epoch's time, what was not spent in the runner."""
-
-
 @dataclass(frozen=True)
 class Done:
     """A step that ran and waits for its commit."""
@@ -57,6 +46,8 @@ class Done:
     reports: list[Report]
     merged: tuple[int, ...]
     """Ids of the runs that it rewrote."""
+    arrived: int | None
+    """When the oldest of its rows came."""
     began: float
     job_seconds: float
 
@@ -79,6 +70,7 @@ class VertexWorker:
         self.damaged = threading.Event()
         """Set by a reader that found our output damaged."""
         self.halted = False
+        self._failed = False
         self._stop_requested = threading.Event()
         self._peers: dict[str, VertexWorker] = {}
         self._in_driver = InProcessRunner()
@@ -127,13 +119,13 @@ class VertexWorker:
         try:
             self._todo.extend(self._carry_out(instruction))
         except UserError as error:
-            self._coordinator.handle(c.Failed())
+            self._fail()
             raise error.within(self.vertex, self._epoch) from error.__cause__
         except WaterclockError:
-            self._coordinator.handle(c.Failed())
+            self._fail()
             raise
         except Exception as error:
-            self._coordinator.handle(c.Failed())
+            self._fail()
             raise RunError(
                 "RUN.STEP_FAILED",
                 epoch=self._epoch,
@@ -141,6 +133,17 @@ class VertexWorker:
                 reason=f"{type(error).__name__}: {error}",
             ) from error
         return True
+
+    def _fail(self) -> None:
+        self._coordinator.handle(c.Failed())
+        self._failed = True
+
+    def count_failure(self) -> None:
+        """If the epoch in hand has failed by itself: one that was cancelled is not counted."""
+        if self._failed:
+            self._failed = False
+            with suppress(WaterclockError), self.store.catalog.transaction(self.store.lease):  # full disk, fenced off
+                self.store.catalog.epochs.failed(self.vertex, self._epoch)
 
     @property
     def _epoch(self) -> int:
@@ -151,7 +154,6 @@ class VertexWorker:
         self._promised = None
         self._coordinator = c.Coordinator(self.inputs, self._split)
         snapshot = epochs.snapshot(self.vertex)
-        self.progress.epoch = snapshot.epoch
         self._hear()
         pending = epochs.pending(self.vertex)
         if pending is not None and pending.filters != self._coordinator.filters:
@@ -159,6 +161,9 @@ class VertexWorker:
             filtered = replace(pending, filters=self._coordinator.filters)
             rewrite = partial(epochs.rewrite_intent, self.vertex, filtered)
             pending = filtered if self.store.catalog.transact(rewrite, self.store.lease) else pending
+        if pending is not None:
+            count = partial(epochs.count, self.vertex, {"retries": epochs.unfinished(self.vertex)})
+            self.store.catalog.transact(count, self.store.lease)
         return self._coordinator.handle(c.Recovered(snapshot, pending))
 
     def _hear(self) -> None:
@@ -166,10 +171,10 @@ class VertexWorker:
         self._tasks = self.store.catalog.epochs.tasks(self.vertex)
         self._coordinator.filters = tuple(each.id for each in self.store.catalog.filters.holding(self.vertex))
 
-    def _split(self, rows: Mapping[str, int], flows: Mapping[str, int]) -> Tasks:
+    def _split(self, rows: Mapping[str, int], flows: Mapping[str, int]) -> parallelism.Tasks:
         if self._tasks is None:
             return self._parallelism.tasks(rows, flows)
-        return Tasks(self._tasks, (self._tasks,) * (self.program.plan.stages - 1))
+        return parallelism.Tasks(self._tasks, (self._tasks,) * (self.program.plan.stages - 1))
 
     def _filters(self, intent: Intent) -> dict[str, tuple[Expr, ...]]:
         found: dict[str, tuple[Expr, ...]] = {}
@@ -201,7 +206,7 @@ class VertexWorker:
         began = time.perf_counter()
         rows = _rows(intent)
         while True:
-            step, merged = self._resolve(intent)
+            step, merged, arrived = self._resolve(intent)
             small = rows == 0 and sum(run.blob.length for runs in step.runs.values() for run in runs) < SMALL_STATE
             runner = self._in_driver if small else self.runner
             started = time.perf_counter()
@@ -213,8 +218,7 @@ class VertexWorker:
                     roll_back(self.store, self.vertex)
                     return self._recover()
                 self._wait_for_repair(damage)
-        self._done = Done(reports, merged, began, time.perf_counter() - started)
-        self.progress.rows_in += rows
+        self._done = Done(reports, merged, arrived, began, time.perf_counter() - started)
         offers, self._promised = self._promised or self._offers(_behind(intent)), None
         return self._coordinator.handle(c.Executed(offers))
 
@@ -233,7 +237,7 @@ class VertexWorker:
         self._promised = offers
         ctis = {name: taken.new for name, taken in following.inputs.items()}
         filters = self._filters(following)
-        return Step(following.epoch, self._pieces(following), following.parts, ctis, {}, {}, {}, {}, {}, filters)
+        return Step(following.epoch, self._pieces(following)[0], following.parts, ctis, {}, {}, {}, {}, {}, filters)
 
     def _is_there(self, intent: Intent) -> bool:
         marks = self.store.catalog.streams.marks()
@@ -276,8 +280,8 @@ class VertexWorker:
             offers[name] = c.Offer(end, cti)
         return offers
 
-    def _resolve(self, intent: Intent) -> tuple[Step, tuple[int, ...]]:
-        """Names to files: the pieces of each reading task, and the state."""
+    def _resolve(self, intent: Intent) -> tuple[Step, tuple[int, ...], int | None]:
+        """Names to files: the pieces of each reading task, and the state. And when the oldest row came."""
         snapshot = self._coordinator.snapshot
         numbered = self.store.catalog.epochs.runs(self.vertex)
         runs: dict[str, list[Run]] = {}
@@ -290,9 +294,10 @@ class VertexWorker:
                     [run for run in its_runs if run.table == table]
                 )
         merging = {run for group in merges.values() for run in group}
+        pieces, arrived = self._pieces(intent)
         step = Step(
             epoch=intent.epoch,
-            pieces=self._pieces(intent),
+            pieces=pieces,
             parts=intent.parts,
             ctis={name: taken.new for name, taken in intent.inputs.items()},
             node_ctis=snapshot.node_ctis,
@@ -302,17 +307,20 @@ class VertexWorker:
             merges=merges,
             filters=self._filters(intent),
         )
-        return step, tuple(number for number, run in numbered if run in merging)
+        return step, tuple(number for number, run in numbered if run in merging), arrived
 
-    def _pieces(self, intent: Intent) -> tuple[tuple[tuple[str, Piece], ...], ...]:
+    def _pieces(self, intent: Intent) -> tuple[tuple[tuple[tuple[str, Piece], ...], ...], int | None]:
         rows = _rows(intent)
         share = -(-rows // intent.readers) if rows else 1
         tasks: list[list[tuple[str, Piece]]] = [[] for _ in range(intent.readers)]
         taken_rows = 0
+        arrived: list[int] = []
         for name, taken in intent.inputs.items():
             at = taken.start
             for segment in self.store.catalog.streams.segments(name, taken.start, taken.end):
                 assert segment.blob is not None
+                if segment.arrived is not None:
+                    arrived.append(segment.arrived)
                 while at < min(segment.end, taken.end):
                     task = taken_rows // share
                     size = min(segment.end, taken.end) - at
@@ -323,7 +331,7 @@ class VertexWorker:
             if at < taken.end:
                 first = self.store.catalog.streams.get(name).first
                 raise StoreError("STREAM.TRIMMED", seq=at, stream=name, first=first)
-        return tuple(tuple(task) for task in tasks)
+        return tuple(tuple(task) for task in tasks), min(arrived, default=None)
 
     # -- commit --------------------------------------------------------------------------------------------
 
@@ -350,13 +358,20 @@ class VertexWorker:
         pending = catalog.transact(write, self.store.lease)
         crashpoints.reach("epoch.after_commit")
         self.store.bell.ring()
-        self.progress.epoch = intent.epoch
-        self.progress.rows_out += snapshot.output_rows
-        self.progress.sent_rows += sum(report.sent_rows for report in done.reports)
-        self.progress.sent_bytes += sum(report.sent_bytes for report in done.reports)
-        self.progress.job_seconds.append(done.job_seconds)
-        self.progress.overhead_seconds.append(time.perf_counter() - done.began - done.job_seconds)
+        self._count(done)
         return self._coordinator.handle(c.Committed(snapshot, pending))
+
+    def _count(self, done: Done) -> None:
+        seconds, now = time.perf_counter() - done.began, time.time()
+        latency = None if done.arrived is None else max(0.0, now - done.arrived / 1e6)
+        stages: dict[int, list[Task]] = {}
+        for report in sorted(done.reports, key=lambda report: (report.stage, report.index)):
+            stages.setdefault(report.stage, []).append(Task(report.index, report.taken, report.seconds))
+            self.progress.sent_rows += report.sent_rows
+            self.progress.sent_bytes += report.sent_bytes
+            self.progress.task_retries += report.retries
+        tasks = Tasks(now, {stage: tuple(found) for stage, found in stages.items()})
+        self.progress.add(Epoch(seconds, seconds - done.job_seconds, latency), tasks)
 
     def _output(self, intent: Intent, before: Snapshot, reports: list[Report]) -> tuple[list[Segment], Snapshot]:
         # By leg and then by task, whose number the intent records: an epoch done again gives the same numbers.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
@@ -26,6 +26,8 @@ class Segment:
     level: int = 0
     external: str | None = None
     """For a file read in place: its size and modification time; its lifetimes are computed on reading."""
+    arrived: int | None = field(default=None, compare=False)
+    """When it was committed, by the clock; set by the catalog."""
 
     @property
     def end(self) -> int:

@@ -13,6 +13,8 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from pyspark import TaskContext
+
 from waterclock.errors import WaterclockError
 from waterclock.runtime.exchange import Block, Packed, pack, unpack
 from waterclock.runtime.spark import threads
@@ -34,7 +36,9 @@ def whole(
     """An epoch that one executor can do: every stage in one task of Spark, no exchange; ``most`` threads."""
     deque(given, maxlen=0)  # Spark uses a worker again only if it read its input to the end
     try:
-        for report in threads.run(key, _program(key, program), step, following, most):
+        reports = threads.run(key, _program(key, program), step, following, most)
+        reports[0].retries = _tried()
+        for report in reports:
             yield 0, ("report", report)
     except (WaterclockError, Damaged) as error:
         yield 0, ("error", error)
@@ -81,6 +85,11 @@ def later(
         yield 0, ("error", error)
 
 
+def _tried() -> int:
+    context = TaskContext.get()
+    return context.attemptNumber() if context is not None else 0
+
+
 def part_of(part: int) -> int:
     return part
 
@@ -90,6 +99,7 @@ def _sent(program: Program, step: Step, blocks: list[Block], report: Report) -> 
         parts = step.parts[program.plan.stage_of(block.target) - 1]
         for part, packed in pack(program.root, program.plan.name, step.epoch, block, parts):
             yield part, ("block", packed)
+    report.retries = _tried()
     yield 0, ("report", report)
 
 
