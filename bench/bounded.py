@@ -37,7 +37,7 @@ class Sizes:
 
 FULL = Sizes(
     40, {"in-memory": (5_000, 10_000, 20_000, 40_000, 60_000), "rocksdb": (5_000, 10_000)},
-    Pairs(rows=8_000_000, seconds=9_600), (100_000, 200_000, 300_000, 500_000), 1,
+    Pairs(rows=8_000_000, seconds=9_600), (100_000, 200_000, 400_000, 500_000), 1,
 )  # fmt: skip
 QUICK = Sizes(
     8, {"in-memory": (2_000,), "rocksdb": (2_000,)}, Pairs(rows=48_000, file_rows=2_000, seconds=2_400), (4_000,), 1

@@ -154,19 +154,21 @@ def test_sections_are_written_from_runs(monkeypatch: pytest.MonkeyPatch) -> None
         seen = [[100.0 + slow * n, n * step] for n in range(1, query.rows // step + 1)]
         return {"commits": seen, "state": [7, 9, 8], "started": 100.0}
 
-    def fake_spark(pairs: Pairs, epoch_rows: int, state: str, version: int, into: join.Runs) -> None:
+    def fake_spark(pairs: Pairs, epoch_rows: int, state: str, version: int) -> join.Drained:
         rate = {"rocksdb": 1_000.0 * version, "in-memory": 1_000.0}[state]
-        for values, value in ((into.rates, rate), (into.batch_rows, 10.0), (into.total, 1.0), (into.state, 5.0)):
-            values.append(value)
+        step = 2 * epoch_rows
+        return join.Drained([(n * step / rate, n * step) for n in range(1, 9)], 0.0, [5])
 
     for module in (join, operators, growth, memory):
         monkeypatch.setattr(module, "waterclock", fake)
-    monkeypatch.setattr(join, "spark_run", fake_spark)
+    for module in (join, bounded):
+        monkeypatch.setattr(module, "spark_drain", fake_spark)
     monkeypatch.setattr("bench.answers.kept", lambda *_: pl.DataFrame({"a": [1, 2]}))
     monkeypatch.setattr("bench.answers.pair_files", lambda *_: None)
     monkeypatch.setattr("bench.answers.event_files", lambda *_: None)
     told: list[str] = []
-    sections = [module.measure(module.FULL, told.append) for module in (join, operators, growth, memory, hotkey)]
+    modules = (join, operators, growth, memory, hotkey, bounded)
+    sections = [module.measure(module.FULL, told.append) for module in modules]
     text = report(sections, [], [])
     assert "spark.sql.streaming.join.stateFormatVersion=4" in text
     assert f"{join.FULL.epochs[0] * 2 / 4_000:.2f}x" in text

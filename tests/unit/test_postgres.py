@@ -429,7 +429,7 @@ def test_the_commands(server: Server, tmp_path: Path, monkeypatch: pytest.Monkey
     said("run", "app.py", "--mode", "offline", "--catalog", server.url)
     said("run", "app.py", "--mode", "offline")
     assert (tmp_path / "store/catalog.url").exists()
-    assert "not running" in said("status", "--store", "store")
+    assert "app: stopped after" in said("status", "--store", "store")
     assert "out" in said("streams", "--store", "store")
     assert len(said("tail", "out", "--store", "store").splitlines()) == 3
     assert f"at {server.url}, a commit takes" in said("doctor", "--store", "store")
