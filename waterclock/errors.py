@@ -226,6 +226,7 @@ CATALOGUE: dict[str, Condition] = {
     "SQL.UNNAMED": Condition("This query has no name, so nothing could use it.", "Name it: name = SELECT ...; then OUTPUT name TO console();"),
     "SQL.UNREADABLE": Condition("Cannot read {file}: {reason}.", "Name a file with a program in SQL, in UTF-8."),
     "CLI.BAD_PROGRAM": Condition("{file}: {reason}.", "{fix}"),
+    "CLI.THERE_ALREADY": Condition("{file} is there already.", "Choose a directory without it."),
 }  # fmt: skip
 
 
@@ -254,6 +255,8 @@ class SqlError(ConfigError):
     def __init__(self, code: str, *, place: str = "", offset: int = 0, **values: object) -> None:
         super().__init__(code, place=place, offset=offset, **values)
         self.place = place
+        self.others: tuple[SqlError, ...] = ()
+        """What else is wrong in the same statement."""
         self.offset = offset
         self.message += f"\n{place}" if place else ""
         self.args = (f"[{code}] {self.message}" + (f"\n  hint: {self.hint}" if self.hint else ""),)
