@@ -97,6 +97,9 @@ CATALOGUE: dict[str, Condition] = {
     ),
     "USER.BROKEN_LAW": Condition("The aggregate {name} breaks a law: {law}\n  {found}", "{fix}"),
     "CONFIG.BAD_OPTION": Condition("{option}={value!r} is not possible.", "{fix}"),
+    # sinks
+    "SINK.NOT_OURS": Condition("{path} is there already and holds {what}.", "Name another place for the output, or remove it."),
+    "SINK.CUT_SHORT": Condition("{path} has {size} bytes, and {length} were delivered to it.", "Restore it, or name another file and output."),
     # data at the border
     "DATA.MALFORMED": Condition("{where}: {reason}.", "Correct the row, or choose on_bad='skip' or on_bad='divert' (in SQL: BAD SKIP or BAD DIVERT)."),
     "DATA.WRONG_TYPE": Condition("{where}: column {column!r} holds {value}, which is not {type}.", "Correct the row, or choose on_bad='skip' or on_bad='divert' (in SQL: BAD SKIP or BAD DIVERT)."),
@@ -240,6 +243,11 @@ class WaterclockError(Exception):
         self.message = _fill(condition.message, values)
         self.hint = _fill(condition.hint, values)
         super().__init__(f"[{code}] {self.message}" + (f"\n  hint: {self.hint}" if self.hint else ""))
+
+    def point_to(self, place: str) -> None:
+        """Also says where in the user's files it arose."""
+        self.message += f"\n  --> {place}"
+        self.args = (f"[{self.code}] {self.message}" + (f"\n  hint: {self.hint}" if self.hint else ""),)
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (type(self), self.code, self.values)

@@ -326,6 +326,16 @@ def test_lint_a_python_program(tmp_path: Path) -> None:
     assert call("lint", program(tmp_path)).exit_code == 0
     result = call("lint", program(tmp_path, "import waterclock as wc\napp = wc.App('a b')"))
     assert (result.exit_code, "PLAN.BAD_NAME" in result.stderr) == (2, True)
+    text = """\
+        import waterclock as wc
+        app = wc.App("a")
+        clicks = app.stream("clicks", {"ts": "timestamp"}, time="tt")
+    """
+    file = program(tmp_path, text)
+    result = call("lint", file)
+    assert result.exit_code == 2
+    assert "[SCHEMA.UNKNOWN_COLUMN] There is no column 'tt' in " in result.stderr
+    assert f"\n  --> {file}:3\n" in result.stderr
 
 
 def test_fmt(sql_program: Path) -> None:
