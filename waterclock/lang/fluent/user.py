@@ -110,7 +110,7 @@ def operator(
     It is called with the events that start in a step of length ``every``, in order, with their lifetimes in ``_vs`` and
     ``_ve``: ``f(events)``. With ``state`` (columns and types) also with the state's rows as they were left, and then it
     gives a pair, results and new state: ``f(events, state)``. Results live as long as the step unless they have columns
-    ``_vs`` and ``_ve``. The state of a key is forgotten ``timeout`` after its last step. A class has a ``step``.
+    ``_vs`` and ``_ve``. The state of a key is forgotten ``timeout`` after its last step. Of a class it is ``step``.
     """
     length, limit = micros(every), None if timeout is None else micros(timeout)
     for what, value in (("the step of an operator", length), ("the timeout of an operator", limit)):
