@@ -98,6 +98,9 @@ CATALOGUE: dict[str, Condition] = {
     "USER.BROKEN_LAW": Condition("The aggregate {name} breaks a law: {law}\n  {found}", "{fix}"),
     "CONFIG.BAD_CATALOG": Condition("The catalog {url} is not possible: {reason}.", "{fix}"),
     "CONFIG.BAD_OPTION": Condition("{option}={value!r} is not possible.", "{fix}"),
+    # sinks
+    "SINK.NOT_OURS": Condition("{path} is there already and holds {what}.", "Name another place for the output, or remove it."),
+    "SINK.CUT_SHORT": Condition("{path} has {size} bytes, and {length} were delivered to it.", "Restore it, or name another file and output."),
     # data at the border
     "DATA.MALFORMED": Condition("{where}: {reason}.", "Correct the row, or choose on_bad='skip' or on_bad='divert' (in SQL: BAD SKIP or BAD DIVERT)."),
     "DATA.WRONG_TYPE": Condition("{where}: column {column!r} holds {value}, which is not {type}.", "Correct the row, or choose on_bad='skip' or on_bad='divert' (in SQL: BAD SKIP or BAD DIVERT)."),
@@ -234,6 +237,7 @@ CATALOGUE: dict[str, Condition] = {
     "SQL.UNNAMED": Condition("This query has no name, so nothing could use it.", "Name it: name = SELECT ...; then OUTPUT name TO console();"),
     "SQL.UNREADABLE": Condition("Cannot read {file}: {reason}.", "Name a file with a program in SQL, in UTF-8."),
     "CLI.BAD_PROGRAM": Condition("{file}: {reason}.", "{fix}"),
+    "CLI.THERE_ALREADY": Condition("{file} is there already.", "Choose a directory without it."),
 }  # fmt: skip
 
 
@@ -247,6 +251,11 @@ class WaterclockError(Exception):
         self.message = _fill(condition.message, values)
         self.hint = _fill(condition.hint, values)
         super().__init__(f"[{code}] {self.message}" + (f"\n  hint: {self.hint}" if self.hint else ""))
+
+    def point_to(self, place: str) -> None:
+        """Also says where in the user's files it arose."""
+        self.message += f"\n  --> {place}"
+        self.args = (f"[{self.code}] {self.message}" + (f"\n  hint: {self.hint}" if self.hint else ""),)
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (type(self), self.code, self.values)
@@ -262,6 +271,8 @@ class SqlError(ConfigError):
     def __init__(self, code: str, *, place: str = "", offset: int = 0, **values: object) -> None:
         super().__init__(code, place=place, offset=offset, **values)
         self.place = place
+        self.others: tuple[SqlError, ...] = ()
+        """What else is wrong in the same statement."""
         self.offset = offset
         self.message += f"\n{place}" if place else ""
         self.args = (f"[{code}] {self.message}" + (f"\n  hint: {self.hint}" if self.hint else ""),)

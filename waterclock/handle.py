@@ -16,12 +16,15 @@ from waterclock.runtime.metrics.figures import Status
 
 
 class Handle:
+    """A run of an app."""
+
     def __init__(self, app: str, engine: Engine) -> None:
         self.app = app
         self._engine = engine
 
     @property
     def state(self) -> str:
+        """``running``, ``draining``, ``stopped``, ``finished`` or ``failed``."""
         return self._engine.state
 
     @property
@@ -56,6 +59,10 @@ class Handle:
         with _signals(self, timeout):
             while not self._engine.wait(0.2):
                 pass
+
+    def __repr__(self) -> str:
+        outputs = ", ".join(f"{vertex.name} ({vertex.rows_out} rows)" for vertex in self.status().vertices)
+        return f"<Handle of {self.app!r}, {self.state}: {outputs}>"
 
     def __enter__(self) -> Handle:
         return self

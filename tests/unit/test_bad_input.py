@@ -99,13 +99,26 @@ def test_fail_says_what_is_wrong_and_takes_nothing(
         run(make_app, source)
     assert caught.value.code == code
     assert message in caught.value.message
-    at = "line 2" if code in ("DATA.MALFORMED", "DATA.WRONG_TYPE") else "row 1"
-    assert caught.value.message.startswith(f"in.jsonl {at}: ")
+    assert caught.value.message.startswith("in.jsonl line 2: ")
     assert read(tmp_path / "store", "in").height == 0
     lines()
     run(make_app, source)
     assert read(tmp_path / "store", "in").height == 2
     assert read(tmp_path / "store", "out").height == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("2.jsonl", '{"ts": 90}\n\nno json\n{"ts": 91}\n{"ts": 5}\n'),
+        ("2.csv", 'ts,user\n90,"two\nlines"\n91\n5,b\n'),
+    ],
+)
+def test_a_late_row_is_named_by_its_line(make_app: MakeApp, tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    (tmp_path / "1.csv").write_text("ts,user\n80,a\n")
+    with pytest.raises(wc.DataError, match=rf"DATA\.LATE. {name} line 5: an event starts at"):
+        run(make_app, wc.files(tmp_path), {"ts": int, "user": str}, end=None, on_bad="skip")
 
 
 @pytest.mark.parametrize("policy", ["skip", "divert"])
@@ -292,7 +305,7 @@ def test_late_rows(make_app: MakeApp, tmp_path: Path, policy: str) -> None:
     (tmp_path / "2.csv").write_text("ts,until\n120,130\n90,105\n50,60\n100,101\n")
     source = wc.files(f"{tmp_path}/*.csv")
     if policy == "fail":
-        with pytest.raises(wc.DataError, match=r"DATA\.LATE.*2\.csv: an event starts at .*09, before"):
+        with pytest.raises(wc.DataError, match=r"DATA\.LATE.*2\.csv line 3: an event starts at .*09, before"):
             run(make_app, source, schema)
         assert read(tmp_path / "store", "in")["ts"].to_list() == [100]
         return

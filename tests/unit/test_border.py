@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import waterclock as wc
 from waterclock.schema import VE, VS, Schema
 from waterclock.streams import Admitted, Declaration, admit
-from waterclock.streams.border import LIMIT
+from waterclock.streams.border import LIMIT, row_of
 from waterclock.time import BEGINNING, FOREVER
 
 NOW = 1_000_000
@@ -34,7 +34,7 @@ def spans(frame: pl.DataFrame) -> list[tuple[int, int]]:
 
 
 def put(events: pl.DataFrame, d: Declaration, cti: int = BEGINNING) -> Admitted:
-    admitted = admit(events, d, cti, NOW, "here")
+    admitted = admit(events, d, cti, NOW, row_of("here"))
     counted = sum(admitted.counters.values()) + len(admitted.rejected)
     counted -= admitted.counters.get("late_adjusted", 0)  # these are among the rows
     assert counted == events.height, "every row is counted once"
@@ -69,7 +69,7 @@ def test_adjust_drops_points_and_keeps_open_ends() -> None:
 
 def test_fail_names_the_first_late_row_and_its_cti() -> None:
     with pytest.raises(
-        wc.DataError, match=r"DATA\.LATE.*here: an event starts at 1970-01-01 00:00:00.000099, before .*0001"
+        wc.DataError, match=r"DATA\.LATE.*here row 1: an event starts at 1970-01-01 00:00:00.000099, before .*0001"
     ):
         put(rows((100, 101), (99, 100), (50, 51)), declared(), 100)
 
@@ -195,7 +195,7 @@ def test_a_cti_column_is_any_time(kind: str) -> None:
     schema = Schema.of({"t": "timestamp", "c": kind})
     d = Declaration("s", schema, "t", cti="c", max_ahead=None)
     frame = pl.DataFrame({"t": [1], "c": [3]}, schema={"t": pl.Int64, "c": pl.Int32}).cast(schema.polars())
-    assert admit(frame, d, BEGINNING, NOW, "").cti == (3 * 86_400_000_000 if kind == "date" else 3)
+    assert admit(frame, d, BEGINNING, NOW, row_of("")).cti == (3 * 86_400_000_000 if kind == "date" else 3)
 
 
 TIMES = st.integers(0, 60)

@@ -319,6 +319,7 @@ def test_lint_names_every_error_and_what_is_not_used(sql_program: Path) -> None:
     result = call("lint", sql_program, *values)
     assert result.exit_code == 2
     assert result.stderr.index("SQL.UNKNOWN_COLUMN") < result.stderr.index("SQL.NOT_CONDITION")
+    assert "never used" not in result.stderr
     sql_program.write_text(SQL + "a = SELECT user FROM clicks;\n")
     assert "slow.sql:5: a is never used" in call("lint", sql_program, *values).stderr
     sql_program.write_text(SQL.split("OUTPUT")[0])
@@ -330,6 +331,16 @@ def test_lint_a_python_program(tmp_path: Path) -> None:
     assert call("lint", program(tmp_path)).exit_code == 0
     result = call("lint", program(tmp_path, "import waterclock as wc\napp = wc.App('a b')"))
     assert (result.exit_code, "PLAN.BAD_NAME" in result.stderr) == (2, True)
+    text = """\
+        import waterclock as wc
+        app = wc.App("a")
+        clicks = app.stream("clicks", {"ts": "timestamp"}, time="tt")
+    """
+    file = program(tmp_path, text)
+    result = call("lint", file)
+    assert result.exit_code == 2
+    assert "[SCHEMA.UNKNOWN_COLUMN] There is no column 'tt' in " in result.stderr
+    assert f"\n  --> {file}:3\n" in result.stderr
 
 
 def test_fmt(sql_program: Path) -> None:
@@ -353,4 +364,5 @@ def test_init_makes_a_project_that_runs(tmp_path: Path, monkeypatch: pytest.Monk
     assert call("fmt", "--check", "clicks.sql").exit_code == 0
     assert call("run", "clicks.sql", "--mode", "offline").exit_code == 0
     assert len(Path("per_user.jsonl").read_text().splitlines()) == 4
-    assert call("init", ".").exit_code == 2
+    result = call("init", ".")
+    assert (result.exit_code, "[CLI.THERE_ALREADY] clicks.sql is there already" in result.stderr) == (2, True)

@@ -101,9 +101,10 @@ def _aggregate(algebra: AggregateCode, groups: pa.Array) -> pa.Array:
     folded = zip(parts, algebra.accumulate(pl.col("_a"), pl.col("_s")), strict=True)
     folds = [expr.alias(name) for name, expr in folded]
     value = algebra.result(*map(pl.col, parts)).cast(TYPES[algebra.returns]).alias("_r")
-    found = algebra.called(
-        lambda: rows.group_by("_row", maintain_order=True).agg(folds).select(value), "the values of a group"
-    )
+    try:
+        found = rows.group_by("_row", maintain_order=True).agg(folds).select(value)
+    except Exception as error:
+        raise algebra.located(rows["_a"], rows["_s"]) or algebra.problem(error, "the values of a group") from error
     return _arrow(found["_r"], algebra.returns)
 
 

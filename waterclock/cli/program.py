@@ -21,7 +21,7 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.argument("files", nargs=-1, required=True, type=FILE)
 @click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="The value of a parameter; repeatable.")
 def lint(files: tuple[Path, ...], params: tuple[str, ...]) -> None:
-    """Check programs without running them: every error of each, and what is never used.
+    """Check programs without running them: what is wrong in every statement, or else what is never used.
 
     Exits with 2 if there is an error.
     """
@@ -44,7 +44,7 @@ def show_errors(errors: Sequence[WaterclockError]) -> None:
 
 
 def checked(file: Path, params: tuple[str, ...]) -> tuple[list[WaterclockError], list[str]]:
-    """All errors of a program, and what is not used in it."""
+    """What is wrong in each statement of a program; if nothing is, what is not used in it."""
     if file.suffix != ".sql":
         try:
             load(file, None, None, params)
@@ -57,9 +57,11 @@ def checked(file: Path, params: tuple[str, ...]) -> tuple[list[WaterclockError],
     if not errors and not loaded.outputs:
         query = next((name for name in reversed(loaded.defined)), "name")
         errors.append(SqlError("SQL.NO_OUTPUT", name=query))
+    if errors:
+        return errors, []  # a query that failed reads nothing, so what it would read seems unused
     unused = [name for name in loaded.defined if name not in loaded.reads]
     source = loaded.source
-    return errors, [f"{file}:{source.line_of(loaded.defined[name].start)}: {name} is never used" for name in unused]
+    return [], [f"{file}:{source.line_of(loaded.defined[name].start)}: {name} is never used" for name in unused]
 
 
 @click.command()
@@ -120,8 +122,7 @@ def init(directory: Path) -> None:
     files = {"clicks.sql": PROGRAM, "in/2026-01-05.jsonl": ROWS, ".gitignore": IGNORED}
     for name in files:
         if (directory / name).exists():
-            fix = "Choose a directory without it."
-            raise ConfigError("CLI.BAD_PROGRAM", file=directory / name, reason="it is there already", fix=fix)
+            raise ConfigError("CLI.THERE_ALREADY", file=directory / name)
     for name, text in files.items():
         path = directory / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -14,7 +14,7 @@ import click
 
 from waterclock.app import MODES, App, sql
 from waterclock.cli.live import LiveLine, summary
-from waterclock.errors import ConfigError, WaterclockError
+from waterclock.errors import ConfigError, SqlError, WaterclockError
 
 
 @click.command()
@@ -87,11 +87,16 @@ def load(
             return sql(file, given(params), name=name)
         try:
             found = runpy.run_path(str(file), run_name="__waterclock__")
-        except WaterclockError:
+        except WaterclockError as error:
+            line = _line(file, error)
+            if line is not None and not isinstance(error, SqlError):  # that has a place of its own
+                error.point_to(f"{file}:{line}")
             raise
         except Exception as error:
+            line = _line(file, error)
+            place = f"{file}, line {line}" if line else file
             fix = "Correct the program; --traceback shows the whole way."
-            raise ConfigError("CLI.BAD_PROGRAM", file=_place(file, error), reason=_reason(error), fix=fix) from error
+            raise ConfigError("CLI.BAD_PROGRAM", file=place, reason=_reason(error), fix=fix) from error
     return _pick(file, {key: value for key, value in found.items() if isinstance(value, App)}, name)
 
 
@@ -146,11 +151,12 @@ def _pick(file: Path, found: dict[str, App], name: str | None) -> App:
     raise ConfigError("CLI.BAD_PROGRAM", file=file, reason=reason, fix=f"Choose with --app: {names}.")
 
 
-def _place(file: Path, error: Exception) -> str:
-    """The file and the line in it that the error came from."""
-    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file)]
-    line = error.lineno if isinstance(error, SyntaxError) else lines[-1] if lines else None
-    return f"{file}, line {line}" if line else str(file)
+def _line(file: Path, error: Exception) -> int | None:
+    """The line of the file that the error came from."""
+    if isinstance(error, SyntaxError):
+        return error.lineno
+    frames = traceback.extract_tb(error.__traceback__)
+    return next((frame.lineno for frame in reversed(frames) if frame.filename == str(file)), None)
 
 
 def _reason(error: Exception) -> str:

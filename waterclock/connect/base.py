@@ -17,6 +17,7 @@ import polars as pl
 
 from waterclock.schema import Schema
 from waterclock.streams import Declaration, Rejected
+from waterclock.streams.border import Place
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,8 @@ class Chunk:
     """Exactly the declared columns, in order, with the declared types."""
     rejected: Sequence[Rejected] = field(default_factory=tuple)
     external: External | None = None
+    place: Place | None = None
+    """Names a row in errors, if there is more to say than its number in the chunk."""
 
 
 class Reader(Protocol):

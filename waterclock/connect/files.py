@@ -12,8 +12,9 @@ import glob
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -41,6 +42,8 @@ class Text(NamedTuple):
     parse: Callable[[Block, Declaration], tuple[pl.DataFrame, list[Rejected]]]
     cut: Callable[[bytes], int]
     """The end of the last whole row in a block; 0 if there is none."""
+    lines: Callable[[Block], Iterator[int]]
+    """The numbers of the lines that rows begin on."""
     header: bool
 
 
@@ -51,8 +54,8 @@ class Columnar(NamedTuple):
 
 
 TEXT = {
-    "jsonl": Text(jsonl.parse, lambda data: data.rfind(b"\n") + 1, header=False),
-    "csv": Text(csv.parse, csv.cut, header=True),
+    "jsonl": Text(jsonl.parse, lambda data: data.rfind(b"\n") + 1, jsonl.lines, header=False),
+    "csv": Text(csv.parse, csv.cut, csv.lines, header=True),
 }
 COLUMNAR = {
     "parquet": Columnar(parquet.read, parquet.types, parquet.extent),
@@ -278,7 +281,7 @@ class FileReader:
         block = Block(data if start else _without_mark(data), name, path, line, header)
         rows, rejected = form.parse(block, self.declaration)
         after = at.past(name) if end >= size else replace(at, file=name, offset=end, line=line + data.count(b"\n"))
-        return Chunk(None, where, rows, rejected), after
+        return Chunk(None, where, rows, rejected, place=Lines(form, block, rejected)), after
 
     def _columnar(self, name: str, path: Path, form: str, cti: int, now: int) -> Chunk:
         codec = COLUMNAR[form]
@@ -328,6 +331,24 @@ def _format(path: Path, given: str | None) -> str:
         reason = f"its format does not follow from {path.suffix!r}; name it: {how}"
         raise DataError("DATA.UNREADABLE", path=path, reason=reason)
     return form
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Where the rows of a block stand, found when it is asked for; rejected rows are not counted."""
+
+    form: Text
+    block: Block
+    rejected: Sequence[Rejected]
+
+    def __call__(self, row: int) -> str:
+        return self._places[row]
+
+    @cached_property
+    def _places(self) -> list[str]:
+        bad = {one.where for one in self.rejected}
+        places = (f"{self.block.where} line {number}" for number in self.form.lines(self.block))
+        return [place for place in places if place not in bad]
 
 
 def _unreadable(path: Path, error: Exception) -> DataError:

@@ -33,8 +33,7 @@ class JsonLinesSink:
         length = int(position["length"]) if position else 0
         size = path.stat().st_size if path.exists() else 0
         if size < length:
-            fix = f"It has {size} bytes and {length} were delivered: restore it, or name another file and output."
-            raise ConfigError("CONFIG.BAD_OPTION", option="path", value=str(path), fix=fix)
+            raise ConfigError("SINK.CUT_SHORT", path=path, size=size, length=length)
         return JsonLinesWriter(path, length)
 
 
@@ -65,8 +64,7 @@ class JsonLinesWriter:
         """Before the first delivery: a crash of ours leaves the beginning of what comes now; the rest is not ours."""
         size = os.fstat(self._file).st_size
         if size > len(data) or os.pread(self._file, size, 0) != data[:size]:
-            fix = "There is a file that this app did not write; name another, or remove it."
-            raise ConfigError("CONFIG.BAD_OPTION", option="path", value=str(self._path), fix=fix)
+            raise ConfigError("SINK.NOT_OURS", path=self._path, what="what this app did not write")
 
 
 def jsonl(path: str | os.PathLike[str]) -> JsonLinesSink:

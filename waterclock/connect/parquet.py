@@ -86,5 +86,4 @@ def parquet(directory: str | os.PathLike[str], batch_rows: int = 1_000_000, batc
 
 
 def _not_ours(directory: Path) -> ConfigError:
-    fix = "It holds results of another store; name an empty directory, or remove them."
-    return ConfigError("CONFIG.BAD_OPTION", option="directory", value=str(directory), fix=fix)
+    return ConfigError("SINK.NOT_OURS", path=directory, what="results of another store")

@@ -20,7 +20,7 @@ from waterclock.runtime.store import Store
 from waterclock.schema import VE, VS, bounds
 from waterclock.storage import Blob, encode
 from waterclock.streams import Declaration, Piece, Rejected, Segment, admit, scan_piece
-from waterclock.streams.border import EVER, extent_fits
+from waterclock.streams.border import EVER, extent_fits, row_of
 from waterclock.streams.declaration import BAD_ROWS
 from waterclock.streams.segment import external_stamp, scan_external
 from waterclock.time import BEGINNING, FOREVER
@@ -123,7 +123,7 @@ class StreamLog:
                 segments.append(_in_place(external, first, cti))
                 counters = {"rows": external.rows}
             elif rows is not None:
-                admitted = admit(rows, declaration, cti, now, chunk.where)
+                admitted = admit(rows, declaration, cti, now, chunk.place or row_of(chunk.where))
                 bad += admitted.rejected
                 self._check(bad)
                 cti, counters = admitted.cti, admitted.counters

@@ -6,6 +6,7 @@ rows, the CTI and the clock value handed in.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -57,8 +58,16 @@ class _Bounds:
     """The last start before the first step that is too wide."""
 
 
-def admit(rows: pl.DataFrame, declaration: Declaration, cti: int, now: int, where: str) -> Admitted:
-    """Checks rows that already have the declared columns and types. ``where`` names them in errors."""
+Place = Callable[[int], str]
+"""Names a row in errors, by its number."""
+
+
+def row_of(where: str) -> Place:
+    return lambda row: f"{where} row {row}".lstrip()
+
+
+def admit(rows: pl.DataFrame, declaration: Declaration, cti: int, now: int, place: Place) -> Admitted:
+    """Checks rows that already have the declared columns and types."""
     events = with_lifetime(rows.lazy(), declaration).collect()
     if declaration.cti is None:
         every, first, last = events.select(_good().all(), pl.col(VS).min(), pl.col(VS).max().alias("last")).row(0)
@@ -70,17 +79,17 @@ def admit(rows: pl.DataFrame, declaration: Declaration, cti: int, now: int, wher
         ticks = pl.Series(_CTI, rows[declaration.cti].to_physical().cast(pl.Int64) * declaration.ticks(declaration.cti))
         events = events.with_columns(ticks)
     flags = events.select(_good() & _fair_cti() | _only_cti()).to_series()
-    rejected = _reject(events, flags, declaration, where)
+    rejected = _reject(events, flags, declaration, place)
     # From here on in order of arrival: a CTI in the data binds what comes behind it.
     good = events.with_row_index(_ROW).filter(flags)
     limits = _bounds(good, declaration, cti, now)
-    good, quarantined = _split_ahead(good, declaration, limits, where)
+    good, quarantined = _split_ahead(good, declaration, limits, place)
     known = pl.col(_CTI).fill_null(BEGINNING).cum_max().shift(1, fill_value=BEGINNING)
     good = good.with_columns(pl.max_horizontal(known, pl.lit(cti, dtype=pl.Int64)).alias(_SEEN))
     reached = max([cti, *good[_CTI].drop_nulls().top_k(1)])
     starting = good.drop_nulls(VS)
     counters = {"quarantined": quarantined.height, "ctis": good.height - starting.height}
-    taken, late, changed = _split_late(starting, declaration, where)
+    taken, late, changed = _split_late(starting, declaration, place)
     if taken.height:
         reached = max(reached, declaration.reached(bounds(taken, VS)[1]))
     counters = {name: number for name, number in (counters | changed).items() if number}
@@ -110,15 +119,14 @@ def _only_cti() -> pl.Expr:
     return pl.col(VS).is_null() & pl.col(_CTI).is_not_null() & _fair_cti()
 
 
-def _reject(events: pl.DataFrame, flags: pl.Series, d: Declaration, where: str) -> list[Rejected]:
+def _reject(events: pl.DataFrame, flags: pl.Series, d: Declaration, place: Place) -> list[Rejected]:
     # As text: Python has no times beyond the year 9999.
     bad = events.with_row_index(_ROW).filter(~flags).with_columns(pl.selectors.temporal().cast(pl.String))
-    return [_rejected(row, d, where) for row in bad.iter_rows(named=True)]
+    return [_rejected(row, d, place(row.pop(_ROW))) for row in bad.iter_rows(named=True)]
 
 
-def _rejected(row: dict[str, object], d: Declaration, where: str) -> Rejected:
+def _rejected(row: dict[str, object], d: Declaration, at: str) -> Rejected:
     # Only rows that were found bad come here, one by one.
-    at = _at(where, row.pop(_ROW))
     vs, ve, cti = row.pop(VS), row.pop(VE), row.pop(_CTI)
     if isinstance(cti, int) and not -LIMIT <= cti <= LIMIT:
         error = DataError("DATA.BAD_CTI", where=at, cti=show_instant(cti))
@@ -129,10 +137,6 @@ def _rejected(row: dict[str, object], d: Declaration, where: str) -> Rejected:
         assert isinstance(ve, int)
         error = DataError("DATA.BAD_LIFETIME", where=at, vs=show_instant(vs), ve=show_instant(ve))
     return Rejected(at, error.message, repr(row), error)
-
-
-def _at(where: str, row: object) -> str:
-    return f"{where} row {row}" if where else f"row {row}"
 
 
 # -- too far ahead -----------------------------------------------------------------------------------------
@@ -160,13 +164,15 @@ def _bounds(good: pl.DataFrame, d: Declaration, cti: int, now: int) -> _Bounds:
     return _Bounds(now, horizon, int(steps[wide[0]]) if len(wide) else LIMIT)
 
 
-def _split_ahead(good: pl.DataFrame, d: Declaration, limits: _Bounds, where: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _split_ahead(
+    good: pl.DataFrame, d: Declaration, limits: _Bounds, place: Place
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     reach = pl.max_horizontal(VS, _CTI)
     limit = min(limits.horizon, limits.jump)
     ahead = good.filter(reach > limit)
     if ahead.height and d.ahead == "fail":
         row, reached = ahead.select(_ROW, reach).row(0)
-        at, shown = _at(where, row), show_instant(reached)
+        at, shown = place(row), show_instant(reached)
         if reached > limits.horizon:
             bound = show_duration(d.max_ahead or 0)
             raise DataError("DATA.FUTURE", where=at, vs=shown, ahead=about(reached - limits.now), bound=bound)
@@ -181,13 +187,13 @@ def _split_ahead(good: pl.DataFrame, d: Declaration, limits: _Bounds, where: str
 # -- late --------------------------------------------------------------------------------------------------
 
 
-def _split_late(good: pl.DataFrame, d: Declaration, where: str) -> tuple[pl.DataFrame, pl.DataFrame, dict[str, int]]:
+def _split_late(good: pl.DataFrame, d: Declaration, place: Place) -> tuple[pl.DataFrame, pl.DataFrame, dict[str, int]]:
     """What is taken, what goes to the side stream, and how many were late."""
     vs, ve, seen = pl.col(VS), pl.col(VE), pl.col(_SEEN)
     late = good.filter(vs < seen)
     if late.height and d.late == "fail":
-        first, cti = late.select(VS, _SEEN).row(0)
-        raise DataError("DATA.LATE", where=where or d.name, vs=show_instant(first), cti=show_instant(cti))
+        row, first, cti = late.select(_ROW, VS, _SEEN).row(0)
+        raise DataError("DATA.LATE", where=place(row), vs=show_instant(first), cti=show_instant(cti))
     if d.late == "adjust":
         # A point can never reach over the CTI, so adjusting it means dropping it.
         taken = good.filter((vs >= seen) | (ve > seen)).with_columns(pl.max_horizontal(vs, seen).alias(VS))

@@ -12,7 +12,7 @@ import polars as pl
 from waterclock.errors import UserError, WaterclockError
 from waterclock.schema import TYPES
 from waterclock.usercode.code import Code
-from waterclock.usercode.failure import bad_result, failed
+from waterclock.usercode.failure import bad_result, failed, short
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,4 +99,41 @@ class AggregateCode:
         """An error of Polars as the user's."""
         if self.problems:
             return self.problems.pop()
-        return failed(self.code, error, what, f"wc.check_aggregate({self.code.name}, values=[...])")
+        return failed(self.code, error, what, f"wc.check_aggregate({self.code.name}, values, type), with your values")
+
+    def located(self, values: pl.Series, starts: pl.Series) -> UserError | None:
+        """With a value that fails, by halves: the shortest beginning that fails ends with it. None if all is well."""
+        error = self._fails(values, starts)
+        if self.problems or error is None:
+            return self.problems.pop() if self.problems else None
+        low, high = 1, len(values)
+        while low < high:
+            middle = (low + high) // 2
+            sooner = self._fails(values.head(middle), starts.head(middle))
+            low, high, error = (middle + 1, high, error) if sooner is None else (low, middle, sooner)
+        alone = self._fails(values.slice(low - 1, 1), starts.slice(low - 1, 1))
+        value = values.slice(low - 1, 1).to_list()[0]
+        if alone is not None:
+            return failed(self.code, alone, f"the value {short(value)}", self._again([value], values.dtype))
+        shown = f"the {low} values up to {short(value)} together, not for one of them alone"
+        return failed(self.code, error, shown, self._again(values.head(low).to_list(), values.dtype))
+
+    def _fails(self, values: pl.Series, starts: pl.Series) -> Exception | None:
+        names = [name for name, _ in self.parts]
+        try:
+            rows = pl.DataFrame([values.alias("_v"), starts.alias("_s")])
+            parts = rows.select(self._named(self.accumulate(pl.col("_v"), pl.col("_s"))))
+            parts.select(self.result(*map(pl.col, names)).cast(TYPES[self.returns]))
+        except Exception as error:
+            return error
+        return None
+
+    def _again(self, values: list[Any], held: pl.DataType) -> str:
+        given = [self.code.name, short(values), repr(_type_of(held)), *map(repr, self.arguments)]
+        return f"wc.check_aggregate({', '.join(given)})"
+
+
+def _type_of(held: pl.DataType) -> str:
+    if isinstance(held, pl.List):
+        return f"array<{_type_of(held.inner)}>"  # type: ignore[arg-type]
+    return next((name for name, kind in TYPES.items() if kind == held), "string")

@@ -194,6 +194,16 @@ class Explodes(First):
         return values
 
 
+class TooLong(First):
+    def accumulate(self, value: pl.Expr, start: pl.Expr) -> pl.Expr:
+        return value.map_batches(self.look, return_dtype=pl.Int64).max()
+
+    def look(self, values: pl.Series) -> pl.Series:
+        if len(values) > 2:
+            raise RuntimeError("too long")
+        return values
+
+
 class Dice(First):
     def accumulate(self, value: pl.Expr, start: pl.Expr) -> pl.Expr:
         return value.map_batches(lambda s: s + random.randrange(10**9), return_dtype=pl.Int64).max()
@@ -205,8 +215,26 @@ def test_an_error_while_it_runs(make_app: Make) -> None:
     made = wc.aggregate(returns="bigint", parts={"m": "bigint"})(Explodes)
     stream.tumbling(5).agg(m=made("t")).into("out")
     stream.push([{"t": n} for n in range(5)])
-    with pytest.raises(wc.UserError, match=r"Explodes raised RuntimeError: three(.|\n)*in epoch 0(.|\n)*raise Runtime"):
+    with pytest.raises(
+        wc.UserError, match=r"Explodes raised RuntimeError: three(.|\n)*in epoch 0(.|\n)*raise Runtime"
+    ) as caught:
         app.run("offline")
+    assert "for the value 3\n" in str(caught.value)
+    call = caught.value.hint.split(": ")[1]
+    assert call == "wc.check_aggregate(Explodes, [3], 'bigint')"
+    with pytest.raises(wc.UserError, match="RuntimeError: three"):
+        eval(call, {"wc": wc, "Explodes": made})
+
+
+def test_values_that_fail_only_together(make_app: Make) -> None:
+    app = make_app()
+    stream = app.stream("s", {"t": int}, time="t")
+    made = wc.aggregate(returns="bigint", parts={"m": "bigint"})(TooLong)
+    stream.tumbling(5).agg(n=mean("t"), m=made("t")).into("out")
+    stream.push([{"t": n} for n in range(5)])
+    with pytest.raises(wc.UserError, match="the 3 values up to 2 together, not for one of them alone") as caught:
+        app.run("offline")
+    assert "wc.check_aggregate(TooLong, [0, 1, 2], 'bigint')" in caught.value.hint
 
 
 def test_random_aggregates_are_found(make_app: Make) -> None:

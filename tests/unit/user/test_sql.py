@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 
 import polars as pl
@@ -29,6 +30,31 @@ class sql_below:
 
     def accumulate(self, value: pl.Expr, start: pl.Expr) -> pl.Expr:
         return value.filter(value < self.limit).max()
+
+    def merge(self, m: pl.Expr) -> pl.Expr:
+        return m.max()
+
+    def result(self, m: pl.Expr) -> pl.Expr:
+        return m
+
+
+LOCK = threading.Lock()
+
+
+@wc.function(returns="bigint")
+def sql_locked(x: pl.Series) -> pl.Series:
+    with LOCK:
+        return x
+
+
+@wc.aggregate(returns="bigint", parts={"m": "bigint"})
+class sql_locking:
+    def initial(self) -> tuple[None]:
+        return (None,)
+
+    def accumulate(self, value: pl.Expr, start: pl.Expr) -> pl.Expr:
+        with LOCK:
+            return value.max()
 
     def merge(self, m: pl.Expr) -> pl.Expr:
         return m.max()
@@ -75,3 +101,11 @@ def test_wrong_calls_show_their_place(app: wc.App, query: str, says: str) -> Non
         app.sql(query)
     assert says in str(caught.value)
     assert "^" in str(caught.value)
+
+
+def test_what_is_not_plain_is_told_at_its_place(app: wc.App) -> None:
+    for query in ("SELECT sql_locked(x) AS y FROM rows", "SELECT sql_locking(x) AS y FROM rows WITH TUMBLING(4us)"):
+        with pytest.raises(wc.SqlError, match=r"LOCK, a lock") as caught:
+            app.sql(query)
+        assert caught.value.code == "USER.NOT_PLAIN"
+        assert "^" in str(caught.value)

@@ -174,11 +174,22 @@ def test_a_pair_is_expected_where_there_is_state(make_app: Make) -> None:
     assert "DataFrame where results and state were expected" in error_of(make_app, lambda s: s.apply(wrong))
 
 
+class Alone:
+    def step(self, events: pl.DataFrame) -> pl.DataFrame:
+        return events
+
+
 def test_declarations_are_checked(make_app: Make) -> None:
     with pytest.raises(wc.ConfigError, match="step of an operator"):
         wc.operator(returns={"n": int}, every=0)
     with pytest.raises(wc.ConfigError, match="method step"):
         wc.operator(returns={"n": int}, every=5)(int)
+    with pytest.raises(
+        wc.ConfigError, match=r"missing a required argument: 'state'(.|\n)*it is called as alone\(events\)"
+    ):
+        wc.operator(returns={"n": int}, every=5, name="alone")(lambda events, state: events)
+    with pytest.raises(wc.ConfigError, match=r"too many positional(.|\n)*it is called as step\(events, state\)"):
+        wc.operator(returns={"n": int}, every=5, state={"n": int})(Alone)
     stream = make_app().stream("s", {"t": int, "who": str}, time="t")
     with pytest.raises(wc.ConfigError, match="Declare it first"):
         stream.apply(len)  # type: ignore[arg-type]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import polars as pl
 
@@ -65,25 +67,45 @@ def _at_once(data: bytes, names: list[str]) -> pl.DataFrame | None:
     return frame.select(pl.when(pl.col(name) != "").then(pl.col(name)).alias(name) for name in names)
 
 
-def _by_line(block: Block, names: list[str], declaration: Declaration) -> tuple[pl.DataFrame, list[Rejected]]:
+def lines(block: Block) -> Iterator[int]:
+    """The numbers of the lines that rows begin on, good and bad ones."""
+    return (record.line for record in _records(block))
+
+
+class _Record(NamedTuple):
+    line: int
+    text: str
+    fields: list[str]
+    problem: str
+
+
+def _records(block: Block) -> Iterator[_Record]:
+    """Rows as they are written, which may go over several lines; blank ones are passed over."""
     lines = [line + "\n" for line in block.data.decode(errors="surrogateescape").split("\n")]
     reader = csv.reader(lines, strict=True)
-    rows: list[list[str | None]] = []
-    numbers: list[int] = []
-    rejected: list[Rejected] = []
     before = 0
     while True:
-        reason = ""
+        problem = ""
         fields: list[str] = []
         try:
             fields = next(reader)
         except StopIteration:
-            break
+            return
         except csv.Error as error:
-            reason = f"not CSV: {error}"
+            problem = f"not CSV: {error}"
         number, text = block.line + before, "".join(lines[before : reader.line_num]).rstrip("\r\n")
         before = reader.line_num
-        if not reason and fields and len(fields) != len(names):
+        if fields or problem:
+            yield _Record(number, text, fields, problem)
+
+
+def _by_line(block: Block, names: list[str], declaration: Declaration) -> tuple[pl.DataFrame, list[Rejected]]:
+    rows: list[list[str | None]] = []
+    numbers: list[int] = []
+    rejected: list[Rejected] = []
+    for number, text, fields, problem in _records(block):
+        reason = problem
+        if not reason and len(fields) != len(names):
             reason = f"{len(fields)} fields where the header has {len(names)}"
         if not reason and not text.isascii() and not _is_utf8(text):
             reason = "the line is not UTF-8"
@@ -92,7 +114,7 @@ def _by_line(block: Block, names: list[str], declaration: Declaration) -> tuple[
             malformed = DataError("DATA.MALFORMED", where=at, reason=reason)
             shown = text.encode(errors="surrogateescape").decode(errors="replace")
             rejected.append(Rejected(at, malformed.message, shown, malformed))
-        elif fields:
+        else:
             rows.append([field or None for field in fields])
             numbers.append(number)
     frame = pl.DataFrame(rows, schema={name: pl.String() for name in names}, orient="row")

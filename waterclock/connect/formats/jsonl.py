@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import json
 import math
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
 from typing import Any
@@ -44,6 +45,11 @@ def parse(block: Block, declaration: Declaration) -> tuple[pl.DataFrame, list[Re
     second = replace(block, data=block.data[middle:], line=block.line + first.data.count(b"\n"))
     (one, bad), (other, worse) = parse(first, declaration), parse(second, declaration)
     return pl.concat([one, other]), bad + worse
+
+
+def lines(block: Block) -> Iterator[int]:
+    """The numbers of the lines that rows stand on, good and bad ones."""
+    return (number for number, line in enumerate(block.data.split(b"\n"), block.line) if line.strip())
 
 
 def _at_once(data: bytes, declaration: Declaration) -> pl.DataFrame | None:

@@ -36,6 +36,8 @@ def dstream(stream: Stream, interval: Duration) -> DStream:
 
 @dataclass(frozen=True)
 class DStream:
+    """A stream as a dataset per ``interval``. Immutable: every method gives a new one."""
+
     stream: Stream
     """The same in the fluent API."""
     interval: int
@@ -43,6 +45,7 @@ class DStream:
 
     @property
     def schema(self) -> Schema:
+        """Names and types of the columns."""
         return self.stream.schema
 
     @property
@@ -52,6 +55,7 @@ class DStream:
 
     @property
     def values(self) -> list[str]:
+        """The other columns."""
         return self.schema.names[1:]
 
     # -- element by element --------------------------------------------------------------------------------
@@ -115,6 +119,7 @@ class DStream:
         return self._with(ranked)
 
     def union(self, *others: DStream) -> DStream:
+        """The elements of all; the columns and intervals must be the same."""
         for other in others:
             self._check(other)
         return self._with(self.stream.union(*(other.stream for other in others)))

@@ -77,6 +77,7 @@ class Stream:
         return Stream(self._app, Project(self._plan, (*kept, *((n, as_expr(v)) for n, v in named.items()))))
 
     def drop(self, *columns: str) -> Stream:
+        """The payload without these columns."""
         for column in columns:
             self.schema.type_of(column)
         return self.select(*(name for name in self.schema.names if name not in columns))
@@ -134,7 +135,10 @@ class Stream:
         return Stream(self._app, HopLifetime(self._plan, size, size if hop is None else micros(hop), micros(offset)))
 
     def session_lifetime(self, timeout: Duration, maximum: Duration | None = None, by: Keys = ()) -> Stream:
-        """Every event lives until its session ends: until ``timeout`` passes without another event of its key."""
+        """Every event lives until its session ends: until ``timeout`` passes without another start of its key.
+
+        With ``maximum`` sessions are cut at its multiples, so one can last almost twice as long.
+        """
         longest = None if maximum is None else micros(maximum)
         return Stream(self._app, SessionLifetime(self._plan, as_keys(by), micros(timeout), longest))
 
@@ -154,7 +158,7 @@ class Stream:
         return Stream(self._app, Distinct(chosen._plan))
 
     def top(self, k: int, by: str | Expr, *, descending: bool = True, rank: str | None = None) -> Stream:
-        """At every instant the ``k`` events that are greatest by ``by``, with all ties."""
+        """At every instant the ``k`` events that are greatest by ``by``, with all ties; a null has no rank."""
         return self.group_by().top(k, by, descending=descending, rank=rank)
 
     def apply(self, operator: OperatorFunction) -> Stream:
@@ -226,28 +230,38 @@ class Stream:
     # -- windows -------------------------------------------------------------------------------------------
 
     def group_by(self, *keys: str) -> Grouped[Stream]:
+        """Per value of these columns; a window, ``top``, ``track`` or ``apply`` behind it says what is made of each.
+
+        >>> clicks.group_by("user").tumbling("10s").agg(n=wc.count())  # doctest: +SKIP
+        """
         return Grouped(self._plan, keys, lambda plan: Stream(self._app, plan))
 
     def tumbling(
         self, size: Duration, offset: Duration = 0, result: str = "window", early: Duration = 0
     ) -> Windowed[Stream]:
+        """Windows of ``size`` one after another, of all events; see ``Grouped.tumbling``."""
         return self.group_by().tumbling(size, offset, result, early)
 
     def hopping(
         self, size: Duration, hop: Duration, offset: Duration = 0, result: str = "hold", early: Duration = 0
     ) -> Windowed[Stream]:
+        """Windows of ``size``, a new one every ``hop``, of all events; see ``Grouped.hopping``."""
         return self.group_by().hopping(size, hop, offset, result, early)
 
     def sliding(self, size: Duration, result: str = "window") -> Windowed[Stream]:
+        """At every instant the events of the last ``size``; see ``Grouped.sliding``."""
         return self.group_by().sliding(size, result)
 
     def snapshot(self, result: str = "window") -> Windowed[Stream]:
+        """A result for every stretch of time in which the same events are alive."""
         return self.group_by().snapshot(result)
 
     def session(self, timeout: Duration, maximum: Duration | None = None, result: str = "window") -> Windowed[Stream]:
+        """A result per session of all events, by their starts alone; see ``Grouped.session``."""
         return self.group_by().session(timeout, maximum, result)
 
     def last(self, n: int, result: str = "point_end") -> Windowed[Stream]:
+        """At every start the events since the ``n``-th last distinct start time; see ``Grouped.last``."""
         return self.group_by().last(n, result)
 
     def to(self, sink: Any, name: str | None = None) -> Stream:

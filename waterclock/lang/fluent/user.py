@@ -108,9 +108,9 @@ def operator(
     """Makes an operator: per key and step of time, a frame of events in, a frame of results out.
 
     It is called with the events that start in a step of length ``every``, in order, with their lifetimes in ``_vs`` and
-    ``_ve``; with ``state`` (columns and types) also with the state's rows as they were left, and then it gives a pair:
-    results and new state. Results live as long as the step unless they have columns ``_vs`` and ``_ve``. The state of
-    a key is forgotten ``timeout`` after its last step. Of a class, the method ``step`` is called.
+    ``_ve``: ``f(events)``. With ``state`` (columns and types) also with the state's rows as they were left, and then it
+    gives a pair, results and new state: ``f(events, state)``. Results live as long as the step unless they have columns
+    ``_vs`` and ``_ve``. The state of a key is forgotten ``timeout`` after its last step. Of a class it is ``step``.
     """
     length, limit = micros(every), None if timeout is None else micros(timeout)
     for what, value in (("the step of an operator", length), ("the timeout of an operator", limit)):
@@ -123,8 +123,23 @@ def operator(
         if inspect.isclass(found) and not callable(getattr(found, "step", None)):
             fix = "Write a class with the method step(events) or step(events, state)."
             raise ConfigError("USER.NOT_CODE", what="an operator", found=repr(found), fix=fix)
-        made = OperatorFunction(OperatorCode(Code.of(found, name), length, columns, kept, limit, micros(offset)))
+        code = Code.of(found, name)
+        _check_parameters(code, state is not None)
+        made = OperatorFunction(OperatorCode(code, length, columns, kept, limit, micros(offset)))
         register(made)
         return made
 
     return decorate
+
+
+def _check_parameters(code: Code, has_state: bool) -> None:
+    """It must take what it will be called with: said where it is declared, not in its first step."""
+    given = ("events", "state") if has_state else ("events",)
+    is_class = inspect.isclass(code.function)
+    called = code.function.step if is_class else code.function
+    try:
+        inspect.signature(called).bind(*(("self", *given) if is_class else given))
+    except TypeError as error:
+        shape = f"{'step' if is_class else code.name}({', '.join(given)})"
+        fix = f"{'With' if has_state else 'Without'} state= it is called as {shape}."
+        raise ConfigError("USER.BAD_ARGUMENTS", name=code.name, reason=error, fix=fix) from None

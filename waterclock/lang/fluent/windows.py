@@ -71,25 +71,32 @@ class Grouped(Generic[S]):
         return self._over(lambda named: SnapshotAggregate(self._plan, self._keys, named, result))
 
     def sliding(self, size: Duration, result: str = "window") -> Windowed[S]:
-        """At every instant the events of the last ``size``."""
+        """At every instant the events of the last ``size``: points live for it, others so much longer than before."""
         longer: Node = SetDuration(self._plan, micros(size)) if self._plan.points else Extend(self._plan, micros(size))
         return self._over(lambda named: SnapshotAggregate(longer, self._keys, named, result))
 
     def session(self, timeout: Duration, maximum: Duration | None = None, result: str = "window") -> Windowed[S]:
-        """One result per session: events less than ``timeout`` apart, cut near ``maximum``."""
+        """One result per session: events whose starts are less than ``timeout`` apart, however long they last.
+
+        With ``maximum`` sessions are cut at its multiples, so one can last almost twice as long. Where the gap should
+        count from the ends of events, ``extend(timeout).distinct(*keys).stitch()`` gives the stretches.
+        """
         longest = None if maximum is None else micros(maximum)
         return self._over(
             lambda named: SessionAggregate(self._plan, self._keys, named, micros(timeout), longest, result)
         )
 
     def last(self, n: int, result: str = "point_end") -> Windowed[S]:
-        """At every start the events since the ``n``-th last distinct start time."""
+        """At every start the events since the ``n``-th last distinct start time, once there are so many.
+
+        The result is a point 1 microsecond behind the start.
+        """
         return self._over(lambda named: CountAggregate(self._plan, self._keys, named, n, result))
 
     def top(
         self, k: int, by: str | Expr, *, descending: bool = True, rank: str | None = None, window: Window | None = None
     ) -> S:
-        """Per key and instant the ``k`` events that are greatest by ``by``, with all ties.
+        """Per key and instant the ``k`` events that are greatest by ``by``, with all ties; a null has no rank.
 
         ``window`` (``wc.tumble("1m")`` or ``wc.hop("1m", "10s")``) ranks the events of each window instead.
         """

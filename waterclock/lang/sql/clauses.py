@@ -158,8 +158,8 @@ QUERY = {
         "SELECT who, COUNT(*) AS n\nFROM clicks\nGROUP BY who\nWITH TUMBLING(10us)\nHAVING COUNT(*) > 1",
     ),
     "ORDER BY": Clause(
-        "ORDER BY expression [ASC | DESC], ...",
-        "With `LIMIT`: by what is ranked.",
+        "ORDER BY expression [ASC | DESC]",
+        "With `LIMIT`: by what is ranked. A null has no rank, so its row is left out; `COALESCE(x, 0)` keeps it.",
         "SELECT who, page\nFROM clicks\nWITH TUMBLING(10us)\nORDER BY page DESC\nLIMIT 1",
     ),
     "LIMIT": Clause(
@@ -193,7 +193,7 @@ _OF_WINDOWS = {
         "SELECT COUNT(*) AS n\nFROM clicks\nWITH HOPPING(10us, 5us)",
     ),
     "SLIDING": (
-        "Every moment, over the events of the last `size`.",
+        "Every moment, over the events of the last `size`: points live that long, others that much longer than before.",
         "SELECT COUNT(*) AS n\nFROM clicks\nWITH SLIDING(5us)",
     ),
     "SNAPSHOT": (
@@ -201,11 +201,14 @@ _OF_WINDOWS = {
         "SELECT COUNT(*) AS n, SUM(cost) AS cost\nFROM calls\nWITH SNAPSHOT",
     ),
     "SESSION": (
-        "Events less than `gap` apart, cut after `maximum`.",
+        "Events whose starts are less than `gap` apart, from the first start to `gap` behind the last; how long they "
+        "last does not count. Sessions are cut at multiples of `maximum`, so one can last almost twice as long. Where "
+        "the gap should count from ends, `STITCH((SELECT DISTINCT key FROM EXTEND(s, gap)))` gives the stretches.",
         "SELECT COUNT(*) AS n\nFROM clicks\nWITH SESSION(4us)",
     ),
     "COUNT": (
-        "At every start, the events of the last `n` distinct starts.",
+        "At every start, the events of the last `n` distinct starts, once there are so many. The result is a point 1 "
+        "microsecond behind the start.",
         "SELECT COUNT(*) AS n, MAX(page) AS page\nFROM clicks\nWITH COUNT(2)",
     ),
 }  # fmt: skip
@@ -371,7 +374,8 @@ EXPRESSIONS = {
     ),
     "FILTER": Clause(
         "aggregate([DISTINCT] value) [FILTER (WHERE condition)]",
-        "Of some events only.",
+        "Of some events only. `COUNT`, `MIN` and `MAX` take `DISTINCT`; for other aggregates, first group by the value "
+        "over the same window, then aggregate `WITH SNAPSHOT`.",
         "SELECT COUNT(DISTINCT who) AS people, COUNT(*) FILTER (WHERE page = 'home') AS homes\nFROM clicks\n"
         "WITH TUMBLING(10us)",
     ),

@@ -9,6 +9,8 @@ UNITS = frozenset(
     "us µs microsecond microseconds ms millisecond milliseconds s sec secs second seconds m min mins minute minutes "
     "h hr hour hours d day days w week weeks".split()
 )
+CALENDAR = ("month", "quarter", "year")
+"""Units whose length depends on where they start."""
 
 
 def written(text: str) -> int:

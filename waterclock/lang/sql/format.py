@@ -88,7 +88,7 @@ def _pieces(source: Source, tokens: list[Token], keywords: set[int]) -> list[Pie
     end, depth = 0, 0  # the depth of ARRAY<...>
     for token in tokens:
         gap = source.text[end : token.start]
-        found += _comments(gap, first=not found)
+        found += _comments(gap, before)
         text = source.text[token.start : token.end + 1]
         keyword = token.start in keywords
         space = _space(before, token, gap, before is not None and before.start in keywords, depth)
@@ -98,19 +98,24 @@ def _pieces(source: Source, tokens: list[Token], keywords: set[int]) -> list[Pie
             depth -= 1
         found.append(Piece(text.upper() if keyword else text, keyword, Comment.NONE, space))
         end, before = token.end + 1, token
-    return found + _comments(source.text[end:], first=not found)
+    return found + _comments(source.text[end:], before)
 
 
-def _comments(gap: str, first: bool) -> list[Piece]:
+def _comments(gap: str, before: Token | None) -> list[Piece]:
+    """The comments between two tokens; between statements none is inline, so that it belongs to one of them."""
     found: list[Piece] = []
+    between = before is None or _is(before, ";")
     for match in _COMMENT.finditer(gap):
-        starts_line = (first and not found) or "\n" in gap[: match.start()]
-        if match.group().startswith("--") or "\n" in gap[match.end() :] or "\n" in match.group():
+        starts_line = before is None or "\n" in gap[: match.start()]
+        if between or match.group().startswith("--") or "\n" in gap[match.end() :] or "\n" in match.group():
             kind = Comment.ALONE if starts_line else Comment.TRAILING
         else:
             kind = Comment.INLINE
         blank = bool(re.match(r"[^\S\n]*\n[^\S\n]*\n", gap[match.end() :]))
-        found.append(Piece(match.group().rstrip(), comment=kind, blank=blank))
+        text = match.group().rstrip()
+        if kind == Comment.TRAILING and found and found[-1].comment == Comment.TRAILING:
+            text = f"{found.pop().text} {text}"  # both stay in the line
+        found.append(Piece(text, comment=kind, blank=blank))
     return found
 
 

@@ -86,7 +86,8 @@ class Program:
             except Poisoned:
                 pass
             except ConfigError as error:
-                self.errors.append(self.source.caused(error, statement.span))
+                found = self.source.caused(error, statement.span)
+                self.errors += [found, *found.others]
             except RecursionError:
                 self.errors.append(self.source.error("SQL.TOO_DEEP", statement.span))
             if name is not None:

@@ -92,7 +92,7 @@ class Aggregates:
             if (special := algebra.special(pl.col(column))) is not None
         ]
         rows, plain = _asked(rows, asked)
-        return self._collected(rows.lazy().group_by(*by).agg(*self.accumulate(start, plain)))
+        return self._collected(rows.lazy().group_by(*by).agg(*self.accumulate(start, plain)), rows, start)
 
     def merged(self, rows: pl.LazyFrame | pl.DataFrame, by: Sequence[str | pl.Expr]) -> pl.DataFrame:
         """Partial results folded per group: ``by`` and ``parts``."""
@@ -117,11 +117,14 @@ class Aggregates:
                 raise DataError("DATA.OVERFLOW", what=repr(aggregate))
         return found.cast(types)  # type: ignore[arg-type]
 
-    def _collected(self, query: pl.LazyFrame) -> pl.DataFrame:
+    def _collected(
+        self, query: pl.LazyFrame, rows: pl.LazyFrame | pl.DataFrame | None = None, start: str = VS
+    ) -> pl.DataFrame:
         try:
             return query.collect()
         except Exception as error:
-            problem = user_error(self.algebras, error)
+            given = None if rows is None else rows.lazy().select(start, *self.inputs).collect()
+            problem = user_error(self.algebras, error, given, self.inputs, start)
             if problem is None:
                 raise
             raise problem from error

@@ -30,9 +30,19 @@ class UserAlgebra(Algebra):
         return self.declared.result(*parts)
 
 
-def user_error(algebras: Sequence[Algebra], error: Exception) -> UserError | None:
-    """What went wrong while aggregates were computed, told as the user's error if it can be one."""
-    for algebra in algebras:
-        if isinstance(algebra, UserAlgebra) and not isinstance(error, WaterclockError):
-            return algebra.declared.problem(error, "a batch of values")
-    return None
+def user_error(
+    algebras: Sequence[Algebra], error: Exception, rows: pl.DataFrame | None, inputs: Sequence[str], start: str
+) -> UserError | None:
+    """What went wrong while aggregates were computed, told as the user's error if it can be one.
+
+    ``rows`` are those that were folded; merging and results know the values no more.
+    """
+    of_users = [(a.declared, column) for a, column in zip(algebras, inputs, strict=True) if isinstance(a, UserAlgebra)]
+    if not of_users or isinstance(error, WaterclockError):
+        return None
+    for declared, column in of_users if rows is not None else ():
+        assert rows is not None
+        found = declared.located(rows[column], rows[start])
+        if found is not None:
+            return found
+    return of_users[0][0].problem(error, "partial results" if rows is None else "a batch of values")

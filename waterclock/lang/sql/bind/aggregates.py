@@ -14,6 +14,8 @@ from waterclock.schema import Schema
 from waterclock.usercode.registry import Registered
 
 _PERCENTILES = ("percentile_cont", "percentile_disc")
+_OF_DISTINCT = ("COUNT", "MIN", "MAX")
+"""What takes DISTINCT."""
 
 
 class Inside(Scalars):
@@ -32,6 +34,8 @@ def aggregate_of(inside: Inside, node: tree.Call) -> Aggregate:
     assert isinstance(resolved, Aggregating)
     name, function = node.name.text, resolved.function
     where = None if node.where is None else _where(inside, node.where)
+    if node.distinct and name.upper() not in _OF_DISTINCT:
+        raise inside.context.unsupported(node.span, f"{name.upper()}(DISTINCT ...)", _instead_of_distinct(inside, node))
     if resolved.user is not None:
         found = _user(inside, node, resolved.user, where)
     elif name.lower() == "count_if":
@@ -42,11 +46,6 @@ def aggregate_of(inside: Inside, node: tree.Call) -> Aggregate:
     elif function in _PERCENTILES:
         found = _percentile(inside, node, function, where)
     else:
-        if node.distinct and function not in ("min", "max"):
-            fix = (
-                f"Make the values distinct in a query of their own, then {name.upper()} them; COUNT(DISTINCT x) works."
-            )
-            raise inside.context.unsupported(node.span, f"{name.upper()}(DISTINCT ...)", fix)
         usage = f"{name.upper()}(x, 3)" if function == "top_k" else f"{name.upper()}(x)"
         args = _arguments(inside, node, 2 if function == "top_k" else 1, usage)
         k = count(inside.context, args[1], "The k of TOP_K") if function == "top_k" else None
@@ -56,15 +55,29 @@ def aggregate_of(inside: Inside, node: tree.Call) -> Aggregate:
     return found
 
 
+def _instead_of_distinct(inside: Inside, node: tree.Call) -> str:
+    # SELECT DISTINCT is no help: it works per instant, and a window would count its pieces.
+    arg = next(iter(node.args), node)
+    text = inside.context.source.slice(arg.span)
+    value, name = (text, text) if isinstance(arg, tree.Name) else (f"{text} AS v", "v")
+    return (
+        "First group by the values (and the keys) over the same window, then aggregate at every moment: each = SELECT "
+        f"{value} FROM ... GROUP BY {name} WITH TUMBLING(10s); SELECT {node.name.text.upper()}({name}) FROM each WITH "
+        "SNAPSHOT. Not for SESSION and COUNT: a value alone has other windows. COUNT, MIN and MAX take DISTINCT."
+    )
+
+
 def _user(inside: Inside, node: tree.Call, user: Registered, where: Expr | None) -> Aggregate:
     """Of the first argument; the others are constants that it is made with."""
     bound = [inside.value(arg).expr for arg in inside.plain(node)]
     fixed = [arg.value for arg in bound[1:] if isinstance(arg, Literal)]
-    if not bound or len(fixed) < len(bound) - 1 or node.distinct:
+    if not bound or len(fixed) < len(bound) - 1:
         raise inside.wrong_arguments(node, f"{node.name.text}(x), behind x constants only")
     try:
         found: Aggregate = user(bound[0], *fixed, where=where)
     except ConfigError as error:
+        if error.code != "USER.BAD_ARGUMENTS":
+            raise inside.context.error(error.code, node.span, **error.values) from None
         raise inside.wrong_arguments(node, f"{node.name.text} as it is written in Python ({error.message})") from None
     return found
 

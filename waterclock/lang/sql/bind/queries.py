@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
-from waterclock.errors import ConfigError
+from waterclock.errors import ConfigError, SqlError
 from waterclock.expr.functions import common
 from waterclock.expr.nodes import Cast, Expr, col
 from waterclock.lang.sql import tree
@@ -71,6 +73,26 @@ class Made:
     span: Span
 
 
+class Errors:
+    """What is wrong with the columns of a SELECT list: each is told, not the first alone."""
+
+    def __init__(self) -> None:
+        self._found: list[SqlError] = []
+
+    @contextmanager
+    def gathered(self) -> Iterator[None]:
+        try:
+            yield
+        except SqlError as error:
+            self._found.append(error)
+
+    def check(self) -> None:
+        if self._found:
+            first, *others = self._found
+            first.others = tuple(others)
+            raise first
+
+
 class _Selecting:
     """One SELECT, from its relations up."""
 
@@ -107,15 +129,18 @@ class _Selecting:
         rows, exploded = self._exploded(rows)
         scalars = Scalars(self.context, rows, "SELECT")
         made: list[Made] = []
+        errors = Errors()
         for number, item in enumerate(self.select.items):
-            if isinstance(item.value, tree.Star):
-                for column in rows.starred(self.context, item.value):
-                    made.append(Made(column.name, Typed(col(column.physical), column.type), item.span))
-            elif exploded is not None and number == exploded[0]:
-                assert item.alias is not None
-                made.append(Made(item.alias.text, exploded[1], item.span))
-            else:
-                made.append(Made(self._name(rows, item), scalars.value(item.value), item.span))
+            with errors.gathered():
+                if isinstance(item.value, tree.Star):
+                    for column in rows.starred(self.context, item.value):
+                        made.append(Made(column.name, Typed(col(column.physical), column.type), item.span))
+                elif exploded is not None and number == exploded[0]:
+                    assert item.alias is not None
+                    made.append(Made(item.alias.text, exploded[1], item.span))
+                else:
+                    made.append(Made(self._name(rows, item), scalars.value(item.value), item.span))
+        errors.check()
         return self._finished(rows.plan, made, Scalars(self.context, rows, "ORDER BY"), frame)
 
     def _exploded(self, rows: Rows) -> tuple[Rows, tuple[int, Typed] | None]:
@@ -157,13 +182,16 @@ class _Selecting:
                 grouping.add_key(node)
         grouped = Grouped(grouping, "SELECT")
         made: list[Made] = []
+        errors = Errors()
         for item in self.select.items:
-            if isinstance(item.value, tree.Star):
-                fix = "List the columns of GROUP BY, and aggregates of the others."
-                raise self.context.unsupported(item.span, "SELECT * of groups", fix)
-            name = self._name(rows, item)
-            grouped.wish = name if is_aggregate(item.value) else None
-            made.append(Made(name, grouped.value(item.value), item.span))
+            with errors.gathered():
+                if isinstance(item.value, tree.Star):
+                    fix = "List the columns of GROUP BY, and aggregates of the others."
+                    raise self.context.unsupported(item.span, "SELECT * of groups", fix)
+                name = self._name(rows, item)
+                grouped.wish = name if is_aggregate(item.value) else None
+                made.append(Made(name, grouped.value(item.value), item.span))
+        errors.check()
         grouped.wish = None
         if frame.early and not any(column.name == "revision" for column in made):
             made.append(Made("revision", REVISION, window.span))  # without it, results could not be told apart

@@ -265,7 +265,9 @@ class Scalars:
     def _user(self, node: tree.Call, resolved: UserScalar, args: list[Typed]) -> Typed:
         try:
             found = resolved.function(*(arg.expr for arg in args))
-        except ConfigError:
+        except ConfigError as error:
+            if error.code != "USER.BAD_ARGUMENTS":
+                raise self.context.error(error.code, node.span, **error.values) from None
             parameters = ", ".join(resolved.function.code.parameters())
             raise self.wrong_arguments(node, f"{node.name.text}({parameters}), with a column") from None
         assert isinstance(found, UserCall)

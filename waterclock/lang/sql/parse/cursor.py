@@ -11,6 +11,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from waterclock.errors import SqlError
 from waterclock.lang.sql import tree
 from waterclock.lang.sql.dialect import span_of
+from waterclock.lang.sql.durations import CALENDAR, UNITS
 from waterclock.lang.sql.source import Source, Span
 
 DEEPEST = 60
@@ -145,6 +146,8 @@ class Cursor:
         if not self.accept_mark(TokenType.R_PAREN):
             if self.done or self.word() in RESERVED:
                 raise self.error("SQL.UNCLOSED", opened, what="parenthesis", closing=")")
+            if self._after_number() and self.word():
+                raise self._no_duration()
             raise self.wrong("',' or ')'")
 
     @contextmanager
@@ -160,7 +163,22 @@ class Cursor:
     # -- saying what is wrong ------------------------------------------------------------------------------
 
     def wrong(self, expected: str, fix: str = "") -> SqlError:
+        if self._after_number() and (self.word().lower() in UNITS or self._calendar()):
+            return self._no_duration()
         return self.error("SQL.SYNTAX", self.here, expected=expected, found=self.found(), fix=fix)
+
+    def _after_number(self) -> bool:
+        return self._at > 0 and self._tokens[self._at - 1].token_type == TokenType.NUMBER
+
+    def _calendar(self) -> bool:
+        return self.word().lower().rstrip("s") in CALENDAR
+
+    def _no_duration(self) -> SqlError:
+        """The number before and the word at hand: ``5 parsecs``, ``5 sec``, ``1 MONTH``."""
+        span = self.before.to(self.here)
+        if self._calendar():
+            return self.error("SQL.CALENDAR", span, unit=self.word().rstrip("S"))
+        return self.error("SQL.BAD_DURATION", span, text=self.source.slice(span))
 
     def found(self) -> str:
         token = self.peek()

@@ -9,7 +9,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from waterclock.errors import ConfigError
 from waterclock.lang.sql import tree
-from waterclock.lang.sql.durations import UNITS, written
+from waterclock.lang.sql.durations import CALENDAR, UNITS, written
 from waterclock.lang.sql.parse.cursor import RESERVED, Cursor
 from waterclock.lang.sql.source import Span
 from waterclock.time import instant
@@ -372,8 +372,8 @@ class Expressions(Cursor):
         """``INTERVAL '5' SECOND``, ``INTERVAL 5 SECONDS``, ``INTERVAL '1 hour 30 minutes'``."""
         start = self.expect("INTERVAL")
         text = self.take().text
-        if self.word().lower().rstrip("s") in ("month", "year", "quarter"):
-            raise self.error("SQL.CALENDAR", self.since(start), unit=self.word())
+        if self.word().lower().rstrip("s") in CALENDAR:
+            raise self.error("SQL.CALENDAR", self.since(start), unit=self.word().rstrip("S"))
         if self.word() and text.replace(".", "", 1).lstrip("+-").strip().isdigit() and not self.sees("TO"):
             text = f"{text.strip()} {self.keyword().text}"
         if self.sees("TO"):

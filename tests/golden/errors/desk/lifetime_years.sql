@@ -1,0 +1,1 @@
+SELECT user FROM EXTEND(clicks, 2 years)

@@ -1,0 +1,1 @@
+SELECT COUNT(*) AS n FROM clicks WITH TUMBLING(5 sec)
