@@ -365,7 +365,7 @@ class App:
             outputs = {name: self._optimized(plan.root) for name, (plan, _) in self._outputs.items()}
             sinks = {name: sink for name, (_, sink) in self._outputs.items() if sink is not None}
             tables = {name: rows for name, (_, rows) in self._tables.items()}
-            return run_batch(self.name, catalog, outputs, sinks, tables, self.master, self.spark)
+            return run_batch(self.name, catalog, self._streams, outputs, sinks, tables, self.master, self.spark)
         finally:
             catalog.close()
 
@@ -474,9 +474,10 @@ class App:
     def _runner(self, mode: str) -> Runner:
         if mode == "offline":
             return InProcessRunner()
-        from waterclock.runtime.spark.runner import SparkRunner  # Java is needed only here
+        from waterclock.runtime.spark.interrupt import interruptible  # Java is needed only here
+        from waterclock.runtime.spark.runner import SparkRunner
 
-        return SparkRunner(self.name, self.master, self.spark, len(self._outputs))
+        return interruptible(lambda: SparkRunner(self.name, self.master, self.spark, len(self._outputs)))
 
     def _clocks(self, store: Store, pumps: list[Pump]) -> list[IdleClock]:
         quiet = {pump.stream: pump.is_quiet for pump in pumps}

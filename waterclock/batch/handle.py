@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
@@ -13,10 +13,17 @@ from waterclock.time import FOREVER
 
 
 class BatchHandle(Handle):
-    def __init__(self, app: str, frames: Mapping[str, pl.DataFrame], rows: int, seconds: float) -> None:
+    def __init__(
+        self, app: str, frames: Mapping[str, pl.DataFrame], rows: Mapping[str, int],
+        counters: dict[str, dict[str, int]], undelivered: Sequence[str], seconds: float,
+    ) -> None:  # fmt: skip
         self.app = app
         self._frames = frames
         self._rows = rows
+        """By output, the rows of its inputs."""
+        self._counters = counters
+        self.undelivered = undelivered
+        """The outputs without a sink: their rows are here alone."""
         self._seconds = seconds
 
     @property
@@ -33,10 +40,10 @@ class BatchHandle(Handle):
 
     def status(self) -> Status:
         vertices = [
-            VertexStatus(name, 0, 0, self._rows, frame.height, 0, FOREVER, None, None, 0, 0)
+            VertexStatus(name, 0, 0, self._rows[name], frame.height, 0, FOREVER, None, None, 0, 0)
             for name, frame in self._frames.items()
         ]
-        return Status(self.app, self.state, self._seconds, tuple(vertices), {})
+        return Status(self.app, self.state, self._seconds, tuple(vertices), self._counters)
 
     def stop(self, drain: bool = True, timeout: float = 30.0) -> None:
         pass
