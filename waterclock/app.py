@@ -360,7 +360,7 @@ class App:
         catalog = Catalog.open(self.store, create=True)
         try:
             for declaration, _ in self._streams.values():
-                create_source(catalog, declaration)
+                self._create_source(catalog, declaration)
             self._take_in(catalog)
             outputs = {name: self._optimized(plan.root) for name, (plan, _) in self._outputs.items()}
             sinks = {name: sink for name, (_, sink) in self._outputs.items() if sink is not None}
@@ -399,10 +399,10 @@ class App:
         runner: Runner | None = None
         store = Store(catalog, None)
         try:
-            plans = self._plans(catalog)  # what runs: optimized, and computed once where outputs share it
-            self._declare(catalog, plans)  # streams and vertices, checked against what the store knows
             lease = catalog.leases.acquire(f"app {self.name}")  # one process runs an app; a replaced one is fenced off
             store = Store(catalog, lease)
+            plans = self._plans(catalog)  # what runs: optimized, and computed once where outputs share it
+            self._declare(catalog, plans)  # streams and vertices, checked against what the store knows
             for name in plans:
                 check_tail(store, name)  # what a power cut took is computed again from the last durable snapshot
             for name, (_, rows) in self._tables.items():
@@ -455,15 +455,16 @@ class App:
     def _declare(self, catalog: Catalog, plans: Mapping[str, VertexPlan]) -> None:
         self._check_time_from()
         with catalog.transaction():
+            catalog.epochs.drop_unused(self.name, plans)
             for declaration, _ in self._tables.values():
-                catalog.streams.create(declaration)
+                catalog.streams.create(declaration, self.name)
             for declaration, source in self._streams.values():
-                create_source(catalog, declaration)
+                create_source(catalog, declaration, self.name)
                 if source is not None:
                     catalog.streams.claim(declaration.name, self.name)
             for name, plan in plans.items():
                 retention = None if name in self._outputs else 0
-                catalog.streams.create(Declaration(name, plan.root.schema, None, retention=retention))
+                catalog.streams.create(Declaration(name, plan.root.schema, None, retention=retention), self.name)
                 catalog.epochs.create(name, self.name, plan.identity, explain(plan.root), plan.inputs)
 
     def _vertex(self, store: Store, plan: VertexPlan, runner: Runner) -> VertexWorker:
@@ -516,6 +517,12 @@ class App:
                     above.add(at)
                     todo.extend(follows.get(at, ()))
 
+    def _create_source(self, catalog: Catalog, declaration: Declaration) -> None:
+        """Without the lease: what a process runs may not change under it."""
+        with catalog.transaction():
+            running = f"app {self.name}" in catalog.leases.holders()
+            create_source(catalog, declaration, None if running else self.name)
+
     def _log(self, name: str) -> StreamLog:
         """The writing end for pushes: through the running engine, or straight to the store."""
         store = self._engine.parts.store if self._engine and self._engine.state == "running" else self._push_store
@@ -523,7 +530,7 @@ class App:
             store = self._push_store = Store(Catalog.open(self.store, create=True), None)
         known = self._logs.get(name)
         if known is None or known[0] is not store:
-            create_source(store.catalog, self._streams[name][0])
+            self._create_source(store.catalog, self._streams[name][0])
             known = self._logs[name] = (store, StreamLog(store, name))
         return known[1]
 
