@@ -31,7 +31,7 @@ from waterclock.programs import load, source_of
 from waterclock.runtime.delivery import DeliveryWorker
 from waterclock.runtime.engine import Engine, Parts
 from waterclock.runtime.idle import IdleClock
-from waterclock.runtime.imports import TimeImport
+from waterclock.runtime.imports import TimeImport, check_origins
 from waterclock.runtime.inprocess import InProcessRunner
 from waterclock.runtime.inprocess.twice import TwiceRunner
 from waterclock.runtime.keeper import Keeper
@@ -371,12 +371,12 @@ class App:
         catalog = Catalog.open(self.store, create=True, url=self.catalog)
         try:
             for declaration, _ in self._streams.values():
-                create_source(catalog, declaration)
+                self._create_source(catalog, declaration)
             self._take_in(catalog)
             outputs = {name: self._optimized(plan.root) for name, (plan, _) in self._outputs.items()}
             sinks = {name: sink for name, (_, sink) in self._outputs.items() if sink is not None}
             tables = {name: rows for name, (_, rows) in self._tables.items()}
-            return run_batch(self.name, catalog, outputs, sinks, tables, self.master, self.spark)
+            return run_batch(self.name, catalog, self._streams, outputs, sinks, tables, self.master, self.spark)
         finally:
             catalog.close()
 
@@ -410,10 +410,10 @@ class App:
         runner: Runner | None = None
         store = Store(catalog, None)
         try:
-            plans = self._plans(catalog)  # what runs: optimized, and computed once where outputs share it
-            self._declare(catalog, plans)  # streams and vertices, checked against what the store knows
             lease = catalog.leases.acquire(f"app {self.name}")  # one process runs an app; a replaced one is fenced off
             store = Store(catalog, lease)
+            plans = self._plans(catalog)  # what runs: optimized, and computed once where outputs share it
+            self._declare(catalog, plans)  # streams and vertices, checked against what the store knows
             for name in plans:
                 check_tail(store, name)  # what a power cut took is computed again from the last durable snapshot
             for name, (_, rows) in self._tables.items():
@@ -467,18 +467,20 @@ class App:
         return optimize(root) if self.optimize else root
 
     def _declare(self, catalog: Catalog, plans: Mapping[str, VertexPlan]) -> None:
-        self._check_time_from()
+        declarations = {name: declaration for name, (declaration, _) in self._streams.items()}
+        check_origins(declarations, {name: plan.inputs for name, (plan, _) in self._outputs.items()}, self.store)
 
         def declare() -> None:
+            catalog.epochs.drop_unused(self.name, plans)
             for declaration, _ in self._tables.values():
-                catalog.streams.create(declaration)
+                catalog.streams.create(declaration, self.name)
             for declaration, source in self._streams.values():
-                create_source(catalog, declaration)
+                create_source(catalog, declaration, self.name)
                 if source is not None:
                     catalog.streams.claim(declaration.name, self.name)
             for name, plan in plans.items():
                 retention = None if name in self._outputs else 0
-                catalog.streams.create(Declaration(name, plan.root.schema, None, retention=retention))
+                catalog.streams.create(Declaration(name, plan.root.schema, None, retention=retention), self.name)
                 catalog.epochs.create(name, self.name, plan.identity, explain(plan.root), plan.inputs)
 
         catalog.transact(declare)
@@ -491,9 +493,10 @@ class App:
     def _runner(self, mode: str) -> Runner:
         if mode == "offline":
             return InProcessRunner()
-        from waterclock.runtime.spark.runner import SparkRunner  # Java is needed only here
+        from waterclock.runtime.spark.interrupt import interruptible  # Java is needed only here
+        from waterclock.runtime.spark.runner import SparkRunner
 
-        return SparkRunner(self.name, self.master, self.spark, len(self._outputs))
+        return interruptible(lambda: SparkRunner(self.name, self.master, self.spark, len(self._outputs)))
 
     def _clocks(self, store: Store, pumps: list[Pump]) -> list[IdleClock]:
         quiet = {pump.stream: pump.is_quiet for pump in pumps}
@@ -511,26 +514,14 @@ class App:
             if d.time_from is not None
         ]
 
-    def _check_time_from(self) -> None:
-        """Each stream takes its time from one of this app that does not wait for it."""
-        follows = {name: {d.time_from} for name, (d, _) in self._streams.items() if d.time_from is not None}
-        follows |= {side: {d.name} for d, _ in self._streams.values() for side in d.side_streams()}
-        follows |= {name: set(plan.inputs) for name, (plan, _) in self._outputs.items()}
-        for name, (d, _) in self._streams.items():
-            if d.time_from is None:
-                continue
-            if d.time_from not in self._streams and d.time_from not in self._outputs:
-                others = [other for other in (*self._streams, *self._outputs) if other != name]
-                choices, guess = ", ".join(others) or "none", did_you_mean(d.time_from, others)
-                raise ConfigError("STORE.NO_STREAM", name=d.time_from, store=self.store, choices=choices, guess=guess)
-            above, todo = set[str](), [d.time_from]
-            while todo:
-                at = todo.pop()
-                if at == name:
-                    raise ConfigError("PLAN.TIME_CIRCLE", name=name, origin=d.time_from)
-                if at not in above:
-                    above.add(at)
-                    todo.extend(follows.get(at, ()))
+    def _create_source(self, catalog: Catalog, declaration: Declaration) -> None:
+        """Without the lease: what a process runs may not change under it."""
+
+        def create() -> None:
+            running = f"app {self.name}" in catalog.leases.holders()
+            create_source(catalog, declaration, None if running else self.name)
+
+        catalog.transact(create)
 
     def _log(self, name: str) -> StreamLog:
         """The writing end for pushes: through the running engine, or straight to the store."""
@@ -539,7 +530,7 @@ class App:
             store = self._push_store = Store(Catalog.open(self.store, create=True, url=self.catalog), None)
         known = self._logs.get(name)
         if known is None or known[0] is not store:
-            create_source(store.catalog, self._streams[name][0])
+            self._create_source(store.catalog, self._streams[name][0])
             known = self._logs[name] = (store, StreamLog(store, name))
         return known[1]
 

@@ -154,6 +154,8 @@ CATALOGUE: dict[str, Condition] = {
     # run
     "RUN.NO_JAVA": Condition("Java 17 or newer is needed and {found}.", "Install it (Debian: apt-get install openjdk-17-jre-headless; macOS: brew install openjdk@17) or set JAVA_HOME; mode='offline' (--mode offline) needs no Java."),
     "RUN.SPARK_CONNECT": Condition("This is a Spark Connect session, which cannot run jobs on Spark's core API.", "Unset SPARK_REMOTE and spark.remote."),
+    "RUN.SPARK_FAILED": Condition("Spark does not start: {reason}", "Nothing was computed. Correct master and the settings (spark=...); 'waterclock doctor --spark' tries Spark alone."),
+    "RUN.WORKERS": Condition("Spark's Python workers, {python}, cannot run waterclock: {reason}", "Set PYSPARK_PYTHON (or spark.pyspark.python) to {ours} before the Spark session is made; on a cluster, to a Python with waterclock on every machine."),
     "RUN.STEP_FAILED": Condition("Epoch {epoch} of {vertex!r} failed: {reason}", "Nothing of it was committed; it runs again from its recorded input at the next start."),
     "RUN.NOT_DETERMINISTIC": Condition("Epoch {epoch} of {vertex!r} gave other rows when it was executed again.", "A query must give the same rows for the same input: look for random or clock functions."),
     "RUN.SINK_FAILED": Condition("The output {output!r} failed at epoch {epoch}: {reason}", "The rows are safe in the stream {output!r} and are delivered at the next start."),

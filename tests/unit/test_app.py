@@ -105,7 +105,9 @@ def test_a_source_belongs_to_one_app(make_app: Make, tmp_path: Path) -> None:
 
 def test_a_changed_query_does_not_take_over_state(make_app: Make) -> None:
     app = make_app()
-    declared(app).tumbling("5s").agg(n=wc.count()).into("out")
+    source = declared(app)
+    source.tumbling("5s").agg(n=wc.count()).into("out")
+    source.push([{"k": "a", "v": 1, "ts": 5}])
     app.run(mode="offline")
     app = make_app()
     declared(app).tumbling("6s").agg(n=wc.count()).into("out")
@@ -115,12 +117,80 @@ def test_a_changed_query_does_not_take_over_state(make_app: Make) -> None:
 
 def test_a_changed_stream_is_refused(make_app: Make) -> None:
     app = make_app()
-    declared(app).into("out")
+    source = declared(app)
+    source.into("out")
+    source.push([{"k": "a", "v": 1, "ts": 5}])
     app.run(mode="offline")
     app = make_app()
     app.stream("s", {"k": str, "ts": "timestamp"}, time="ts").into("out2")
     with pytest.raises(wc.ConfigError, match=r"PLAN\.STREAM_CHANGED.*schema was"):
         app.run(mode="offline")
+
+
+def test_a_program_may_be_corrected_until_something_was_computed(make_app: Make, tmp_path: Path) -> None:
+    """Columns, query and what outputs share: a run that failed before its first epoch fixes nothing."""
+    file = tmp_path / "in.jsonl"
+    file.write_text('{"k": "a", "v": 1.5, "ts": 5}\n')
+
+    def app(kind: str, size: str) -> wc.App:
+        made = make_app()
+        columns = {"k": str, "v": kind, "ts": "timestamp"}
+        source = made.stream("s", columns, time="ts", source=wc.files(file), late="divert")
+        windows = source.group_by("k").tumbling(size).agg(n=wc.count(), most=wc.max("v"))
+        windows.filter(wc.col("n") > 0).into("out")
+        windows.select("k", "most").into("most")
+        return made
+
+    with pytest.raises(wc.DataError, match=r"DATA\.WRONG_TYPE"):
+        app("int", "5s").run(mode="offline")
+    handle = app("double", "6s").run(mode="offline")
+    assert handle.frame("most")["most"].to_list() == [1.5]
+    catalog = Catalog.open(tmp_path / "store")
+    outputs = {"out", "most"}
+    assert all(vertex.epoch >= 0 for vertex in catalog.epochs.vertices()), "of the first program nothing is left"
+    assert outputs <= {vertex.name for vertex in catalog.epochs.vertices()}
+    for changed in (app("double", "7s"), app("int", "6s")):
+        with pytest.raises(wc.ConfigError, match=r"PLAN\.(STREAM_)?CHANGED"):
+            changed.run(mode="offline")
+
+
+def test_an_empty_stream_of_another_app_stays_as_it_is(make_app: Make) -> None:
+    other = make_app("other")
+    declared(other).into("theirs")
+    other.run(mode="offline")
+    app = make_app()
+    changed = app.stream("s", {"k": str, "ts": "timestamp"}, time="ts")
+    changed.into("ours")
+    with pytest.raises(wc.ConfigError, match=r"PLAN\.STREAM_CHANGED"):
+        app.run(mode="offline")
+    with pytest.raises(wc.ConfigError, match=r"PLAN\.STREAM_CHANGED"):
+        changed.push([{"k": "a", "ts": 5}])
+
+
+def test_a_declaration_does_not_change_under_a_running_app(make_app: Make, tmp_path: Path) -> None:
+    app = make_app()
+    declared(app).into("out")
+    catalog = Catalog.open(tmp_path / "store", create=True)
+    app.run(mode="offline")
+    catalog.leases.acquire("app test")
+    again = make_app()
+    changed = again.stream("s", {"k": str, "ts": "timestamp"}, time="ts")
+    changed.into("out")
+    with pytest.raises(wc.StoreError, match=r"STORE\.IN_USE"):
+        again.run(mode="offline")
+    with pytest.raises(wc.ConfigError, match=r"PLAN\.STREAM_CHANGED"):
+        changed.push([{"k": "a", "ts": 5}])
+
+
+def test_rows_of_an_older_declaration_are_not_taken(make_app: Make) -> None:
+    """Somebody else corrected the declaration after this process had looked at the stream."""
+    old = make_app()
+    source = declared(old)
+    source.push([])
+    new = make_app()
+    new.stream("s", {"k": str, "ts": "timestamp"}, time="ts").push([{"k": "a", "ts": 5}])
+    with pytest.raises(wc.ConfigError, match=r"PLAN\.STREAM_CHANGED"):
+        source.push([{"k": "a", "v": 1, "ts": 6}])
 
 
 def test_files_behind_the_end_are_said(make_app: Make, tmp_path: Path) -> None:

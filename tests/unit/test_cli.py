@@ -162,7 +162,7 @@ def test_tail(store: Path) -> None:
 
 def test_tail_of_columns_named_like_ours() -> None:
     rows = pl.DataFrame({"_vs": [0], "_ve": [1], "seq": [7], "valid_from": ["x"]})
-    text = CliRunner().invoke(click.command()(lambda: look._print(3, rows, as_json=True, head=True))).stdout
+    text = CliRunner().invoke(click.command()(lambda: look.print_events(3, rows, as_json=True, head=True))).stdout
     assert json.loads(text) == {
         "seq": 3, "valid_from": "1970-01-01T00:00:00Z", "valid_to": "1970-01-01T00:00:00.000001Z",
         "seq_": 7, "valid_from_": "x",

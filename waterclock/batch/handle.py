@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
 from waterclock.errors import ConfigError, did_you_mean
 from waterclock.handle import Handle
-from waterclock.runtime.metrics.figures import Status, VertexStatus
+from waterclock.runtime.metrics.figures import Status, StreamStatus, VertexStatus
 from waterclock.time import FOREVER
 
 
 class BatchHandle(Handle):
-    def __init__(self, app: str, frames: Mapping[str, pl.DataFrame], rows: int, seconds: float) -> None:
+    def __init__(
+        self, app: str, frames: Mapping[str, pl.DataFrame], rows: Mapping[str, int],
+        counters: dict[str, dict[str, int]], undelivered: Sequence[str], seconds: float,
+    ) -> None:  # fmt: skip
         self.app = app
         self._frames = frames
         self._rows = rows
+        """By output, the rows of its inputs."""
+        self._counters = counters
+        self.undelivered = undelivered
+        """The outputs without a sink: their rows are here alone."""
         self._seconds = seconds
 
     @property
@@ -37,10 +44,16 @@ class BatchHandle(Handle):
 
     def status(self) -> Status:
         vertices = [
-            VertexStatus(name, 0, 0, self._rows, frame.height, 0, FOREVER, FOREVER, None, 0, 0, 0)
+            VertexStatus(name, 0, 0, self._rows[name], frame.height, 0, FOREVER, FOREVER, None, 0, 0, 0)
             for name, frame in self._frames.items()
         ]
-        return Status(self.app, self.state, self._seconds, tuple(vertices))
+        streams = [
+            StreamStatus(
+                name, counters.get("rows", 0), counters, FOREVER, True, None, None, None, None, False, False, {}
+            )
+            for name, counters in self._counters.items()
+        ]
+        return Status(self.app, self.state, self._seconds, tuple(vertices), tuple(streams))
 
     def stop(self, drain: bool = True, timeout: float = 30.0) -> None:
         pass

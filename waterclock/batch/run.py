@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,11 +17,11 @@ from waterclock.catalog import Catalog, Filter
 from waterclock.connect.base import Sink
 from waterclock.errors import ConfigError, RunError, WaterclockError
 from waterclock.plan.nodes import Input, Node
-from waterclock.plan.rebuild import bottom_up
+from waterclock.plan.rebuild import bottom_up, parts_of
 
 
 def run_batch(
-    app: str, catalog: Catalog, outputs: Mapping[str, Node], sinks: Mapping[str, Sink],
+    app: str, catalog: Catalog, sources: Iterable[str], outputs: Mapping[str, Node], sinks: Mapping[str, Sink],
     tables: Mapping[str, pl.DataFrame], master: str, spark: Mapping[str, str],
 ) -> BatchHandle:  # fmt: skip
     """Every stream counts as ended. Nothing is written to the store; ``tables`` are what the program says they are."""
@@ -31,7 +31,8 @@ def run_batch(
     ctis = {name: catalog.streams.last_finite_cti(name) for name in catalog.streams.names()}
     filtered = _filtered(catalog)
     ctis |= {name: ctis[stream] for name, (stream, _) in filtered.items()}
-    query = compiled({name: _reading(name, root, filtered) for name, root in outputs.items()}, ctis)
+    plans = {name: _reading(name, root, filtered) for name, root in outputs.items()}
+    query = compiled(plans, ctis)
     with tempfile.TemporaryDirectory(prefix="wc-batch-") as folder:
         histories = {
             stream: history.of_table(tables[stream], Path(folder) / view)
@@ -39,14 +40,21 @@ def run_batch(
             else history.of_stream(catalog, *filtered.get(stream, (stream, [])), Path(folder) / view)
             for stream, view in query.streams.items()
         }
-        from waterclock.batch.spark.session import answer, session  # Java is needed only here
+        from waterclock.batch.spark.session import answers  # Java is needed only here
 
-        with session(app, master, spark) as own:
-            frames = answer(own, query, histories, outputs)
+        frames = answers(app, master, spark, query, histories, outputs)
     for name, sink in sinks.items():
         _deliver(name, outputs[name], sink, frames[name])
-    rows = sum(found.rows for found in histories.values())
-    return BatchHandle(app, frames, rows, time.monotonic() - began)
+    rows = {name: found.rows for name, found in histories.items()} | {name: f.height for name, f in frames.items()}
+    taken = {name: sum(rows[stream] for stream in _streams(plan)) for name, plan in plans.items()}
+    counters = {name: catalog.streams.get(name).counters for name in sources}
+    undelivered = [name for name in outputs if name not in sinks]
+    return BatchHandle(app, frames, taken, counters, undelivered, time.monotonic() - began)
+
+
+def _streams(plan: Node) -> set[str]:
+    """What it reads, other outputs too."""
+    return {part.stream for part in parts_of(plan) if isinstance(part, Input)}
 
 
 def _filtered(catalog: Catalog) -> dict[str, tuple[str, list[Filter]]]:

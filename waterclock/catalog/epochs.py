@@ -6,7 +6,7 @@ A snapshot is the row of a committed epoch and the runs that were alive then, so
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -111,11 +111,22 @@ class Epochs:
 
     @transactional
     def create(self, name: str, app: str, identity: str, plan: str, inputs: Sequence[str]) -> None:
+        """Creates the vertex, or checks that it is the same; one that never computed anything may change."""
         rows = self._db.query("SELECT identity, app FROM vertices WHERE name = ?", name)
         if rows and rows[0][1] != app:
             raise ConfigError("PLAN.OF_ANOTHER_APP", name=name, app=rows[0][1])
-        if rows and rows[0][0] != identity:
+        changed = bool(rows) and rows[0][0] != identity
+        if changed and not self._is_unused(name):
             raise ConfigError("PLAN.CHANGED", name=name)
+        if changed:
+            # How many tasks it gets, and its filters, are what an operator said: they stay if they still can.
+            self._db.execute("DELETE FROM epochs WHERE vertex = ?", name)
+            self._db.execute(
+                "UPDATE vertices SET identity = ?, plan = ?, inputs = ? WHERE name = ?",
+                identity, plan, json.dumps(list(inputs)), name,
+            )  # fmt: skip
+            marks = ", ".join("?" * len(inputs))
+            self._db.execute(f"DELETE FROM filters WHERE vertex = ? AND stream NOT IN ({marks})", name, *inputs)
         if not rows:
             self._db.execute(
                 """INSERT INTO vertices (name, app, identity, plan, inputs, epoch, durable_epoch)
@@ -126,6 +137,23 @@ class Epochs:
                 plan,
                 json.dumps(list(inputs)),
             )
+
+    @transactional
+    def drop_unused(self, app: str, named: Collection[str]) -> None:
+        """Forgets vertices of the app that never computed anything and are not among the named ones."""
+        for vertex in self.vertices():
+            if vertex.app == app and vertex.name not in named and self._is_unused(vertex.name):
+                for table, column in (("vertices", "name"), ("epochs", "vertex"), ("filters", "vertex")):
+                    self._db.execute(f"DELETE FROM {table} WHERE {column} = ?", vertex.name)
+
+    def _is_unused(self, vertex: str) -> bool:
+        """No epoch was ever committed, not even one that was rolled back."""
+        rows = self._db.query(
+            """SELECT 1 FROM vertices WHERE name = ? AND epoch = -1
+               AND NOT EXISTS (SELECT 1 FROM epochs WHERE vertex = name AND expected IS NOT NULL)""",
+            vertex,
+        )  # fmt: skip
+        return bool(rows)
 
     def vertices(self) -> list[Vertex]:
         rows = self._db.query(

@@ -40,11 +40,19 @@ class Streams:
         self._db = db
 
     @transactional
-    def create(self, declaration: Declaration) -> None:
-        """Creates the stream, or checks that it was declared alike."""
+    def create(self, declaration: Declaration, app: str | None = None) -> None:
+        """Creates the stream, or checks that it was declared alike.
+
+        One that nothing was ever in may be declared anew by ``app``, unless another app has to do with it.
+        """
         text = declaration.to_json()
         rows = self._db.query("SELECT declaration FROM streams WHERE name = ?", declaration.name)
-        if not rows:
+        changed = Declaration.from_json(rows[0][0]).difference(declaration) if rows else None
+        if changed is not None:
+            if not self._is_untouched(declaration.name, app):
+                raise ConfigError("PLAN.STREAM_CHANGED", name=declaration.name, difference=changed)
+            self._db.execute("DELETE FROM streams WHERE name = ?", declaration.name)
+        if not rows or changed is not None:
             self._db.execute(
                 """INSERT INTO streams (
                      name, declaration, first_seq, next_seq, durable_seq, cti, ended, position, counters)
@@ -54,13 +62,17 @@ class Streams:
                 BEGINNING,
             )
             return
-        old, new = json.loads(rows[0][0]), json.loads(text)
-        fixed = ("schema", "time", "end", "duration")
-        for field in fixed:
-            if old[field] != new[field]:
-                difference = f"{field} was {old[field]}, now {new[field]}"
-                raise ConfigError("PLAN.STREAM_CHANGED", name=declaration.name, difference=difference)
         self._db.execute("UPDATE streams SET declaration = ? WHERE name = ?", text, declaration.name)
+
+    def _is_untouched(self, name: str, app: str | None) -> bool:
+        """No event, no time, no position; nothing was computed with it, and no app but this one has to do with it."""
+        empty = self._db.query(
+            """SELECT 1 FROM streams WHERE name = ? AND next_seq = 0 AND cti = ? AND position = 'null'
+               AND coalesce(owner, ?) = ?""",
+            name, BEGINNING, app or "", app or "",
+        )  # fmt: skip
+        readers = self._db.query("SELECT inputs FROM vertices WHERE app != ? OR epoch >= 0", app or "")
+        return bool(empty) and not any(name in json.loads(inputs) for (inputs,) in readers)
 
     @transactional
     def claim(self, name: str, app: str) -> None:

@@ -69,11 +69,11 @@ def tail(stream: str, store: str, number: int, follow: bool, as_json: bool) -> N
         reader = StreamReader(catalog, stream)
         reader.register(max(row.first, row.next - number))
         first, rows = reader.read_next()
-        _print(first, rows, as_json, head=True)
+        print_events(first, rows, as_json)
         while follow and not (row.ended and not rows.height):
             first, rows = reader.read_next()
             if rows.height:
-                _print(first, rows, as_json, head=False)
+                print_events(first, rows, as_json, head=False)
             else:
                 time.sleep(POLL)
                 row = catalog.streams.get(stream)
@@ -110,7 +110,7 @@ def _stream(catalog: Catalog, row: StreamRow) -> dict[str, Any]:
     }
 
 
-def _print(first: int, rows: pl.DataFrame, as_json: bool, head: bool) -> None:
+def print_events(first: int, rows: pl.DataFrame, as_json: bool = False, head: bool = True) -> None:
     numbers = pl.int_range(first, first + rows.height, eager=True).alias("seq")
     rows = rows.rename({name: f"{name}_" for name in ("seq", FROM, TO) if name in rows.columns})
     if as_json:

@@ -13,8 +13,13 @@ from typing import Any
 import click
 
 from waterclock.app import MODES, App, sql
+from waterclock.batch import BatchHandle
 from waterclock.cli.live import LiveLine, summary
+from waterclock.cli.look import print_events
+from waterclock.connect.validity import check_free, with_times
 from waterclock.errors import ConfigError, SqlError, WaterclockError
+
+SHOWN = 20
 
 
 @click.command()
@@ -30,6 +35,12 @@ from waterclock.errors import ConfigError, SqlError, WaterclockError
 @click.option(
     "--metrics-port", type=click.IntRange(0, 65535), metavar="N", help="Serve /metrics there; 0: any free port."
 )
+@click.option(
+    "--out",
+    metavar="DIR",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Batch mode: write outputs without a sink to DIR as Parquet, instead of showing them.",
+)
 @click.option("--quiet", is_flag=True, help="Only errors.")
 @click.option("--traceback", "trace", is_flag=True, help="Show where an error arose.")
 def run(
@@ -41,6 +52,7 @@ def run(
     name: str | None,
     master: str | None,
     metrics_port: int | None,
+    out: Path | None,
     quiet: bool,
     trace: bool,
 ) -> None:
@@ -52,7 +64,12 @@ def run(
     waterclock run examples/alerts.py --store ./store
     waterclock run app.sql --mode offline       no Java, in this process, until the input is used up
     waterclock run app.sql --param least=5      a value for :least
+    waterclock run app.sql --mode batch         all at once; shows what has no sink, or writes it to --out DIR
     """
+    if out is not None:
+        if mode != "batch":
+            raise click.UsageError("--out needs --mode batch: in other modes the store keeps the results.")
+        _make(out)
     try:
         app = load(file, store, name, params, catalog)
         if app.was_run:
@@ -62,20 +79,48 @@ def run(
             app.master = master
         if metrics_port is not None:
             app.metrics_port = metrics_port
-        _run(app, mode, quiet)
+        _run(app, mode, out, quiet)
     except WaterclockError:
         if trace:
             traceback.print_exc()
         raise
 
 
-def _run(app: App, mode: str, quiet: bool) -> None:
+def _make(out: Path) -> None:
+    """Before anything runs: what was computed would be lost."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        fix = "Name a directory that can be written."
+        raise ConfigError("CONFIG.BAD_OPTION", option="--out", value=str(out), fix=fix) from error
+
+
+def _run(app: App, mode: str, out: Path | None, quiet: bool) -> None:
+    if out is not None:
+        for plan, sink in app._outputs.values():
+            if sink is None:
+                check_free(plan.root.schema)
     with LiveLine(app, mode, quiet):
         handle = app.run(mode)
         handle.wait_until_stopped()
+    if isinstance(handle, BatchHandle):
+        _give(handle, out, quiet)
     if not quiet:
         stored = None if mode == "batch" else app.store  # a batch run writes nothing there
         click.echo(summary(handle.status(), stored), err=True)
+
+
+def _give(handle: BatchHandle, out: Path | None, quiet: bool) -> None:
+    """What no sink got: to files, or the first rows to look at."""
+    for name in handle.undelivered:
+        rows = handle.frame(name)
+        if out is not None:
+            with_times(rows).write_parquet(out / f"{name}.parquet")
+        elif not quiet:
+            click.echo(f"{name}:")
+            print_events(0, rows.head(SHOWN))
+            if rows.height > SHOWN:
+                click.echo(f"... {rows.height - SHOWN:,} more")
 
 
 def load(

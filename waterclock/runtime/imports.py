@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
+from waterclock.errors import ConfigError, did_you_mean
 from waterclock.runtime.log import StreamLog
 from waterclock.runtime.store import Store
+from waterclock.streams import Declaration
 from waterclock.time import BEGINNING, FOREVER
 
 
@@ -51,3 +53,26 @@ class TimeImport:
 
     def _behind(self, cti: int) -> int:
         return cti if cti in (BEGINNING, FOREVER) else cti - self._slack
+
+
+def check_origins(streams: Mapping[str, Declaration], outputs: Mapping[str, Sequence[str]], store: str) -> None:
+    """Each stream takes its time from one of its app that does not wait for it; of outputs, the inputs are given."""
+    follows = {name: {d.time_from} for name, d in streams.items() if d.time_from is not None}
+    follows |= {side: {d.name} for d in streams.values() for side in d.side_streams()}
+    follows |= {name: set(inputs) for name, inputs in outputs.items()}
+    for name, declaration in streams.items():
+        origin = declaration.time_from
+        if origin is None:
+            continue
+        if origin not in streams and origin not in outputs:
+            others = [other for other in (*streams, *outputs) if other != name]
+            choices, guess = ", ".join(others) or "none", did_you_mean(origin, others)
+            raise ConfigError("STORE.NO_STREAM", name=origin, store=store, choices=choices, guess=guess)
+        above, todo = set[str](), [origin]
+        while todo:
+            at = todo.pop()
+            if at == name:
+                raise ConfigError("PLAN.TIME_CIRCLE", name=name, origin=origin)
+            if at not in above:
+                above.add(at)
+                todo.extend(follows.get(at, ()))

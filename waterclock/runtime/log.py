@@ -31,11 +31,15 @@ LARGE = 8 << 20
 _KEEP: Any = object()
 
 
-def create_source(catalog: Catalog, declaration: Declaration) -> None:
-    """The stream and those where its policies put rows that are not taken."""
-    catalog.streams.create(declaration)
-    for name, schema in declaration.side_streams().items():
-        catalog.streams.create(Declaration(name, schema, None))
+def create_source(catalog: Catalog, declaration: Declaration, app: str | None = None) -> None:
+    """The stream and those where its policies put rows that are not taken; ``app`` may declare empty ones anew."""
+
+    def create() -> None:
+        catalog.streams.create(declaration, app)
+        for name, schema in declaration.side_streams().items():
+            catalog.streams.create(Declaration(name, schema, None), app)
+
+    catalog.transact(create)
     if catalog.streams.get(declaration.name).ended:  # perhaps under another policy, without these side streams
         _end_sides(catalog, declaration)
 
@@ -72,7 +76,7 @@ class StreamLog:
     def refresh(self) -> StreamRow:
         """What other writers have made of the stream meanwhile."""
         with self._lock:
-            self.row = self.store.catalog.streams.get(self.name)
+            self._look()
             return self.row
 
     def append(self, chunk: Chunk, keep_position: bool = False) -> Appended:
@@ -87,7 +91,7 @@ class StreamLog:
                 mark = Segment(self.row.next, 0, cti, None, BEGINNING, BEGINNING)
                 if self._commit([mark], cti, _KEEP, {}, {}):
                     return
-                self.row = self.store.catalog.streams.get(self.name)
+                self._look()
 
     def fill(self, rows: pl.DataFrame) -> None:
         """Writes the rows of a table, once; afterwards checks that they are still the same."""
@@ -99,9 +103,18 @@ class StreamLog:
                 segment = self._written(events, 0, FOREVER) if rows.height else empty
                 if self._commit([segment], FOREVER, content, {"rows": rows.height}, {}):
                     return
-                self.row = self.store.catalog.streams.get(self.name)  # another app was faster
+                self._look()  # another app was faster
             if self.row.position != content:
                 raise ConfigError("PLAN.TABLE_CHANGED", name=self.name)
+
+    def _look(self) -> None:
+        self.row = self._checked(self.store.catalog.streams.get(self.name))
+
+    def _checked(self, row: StreamRow) -> StreamRow:
+        changed = self.row.declaration.difference(row.declaration)
+        if changed is not None:  # it was empty and declared anew; what is written here is of the old kind
+            raise ConfigError("PLAN.STREAM_CHANGED", name=self.name, difference=changed)
+        return row
 
     def _append(self, chunk: Chunk, position: Any) -> Appended:
         while True:
@@ -141,7 +154,7 @@ class StreamLog:
                 segments.append(Segment(first, 0, cti, None, BEGINNING, BEGINNING))
             if self._commit(segments, cti, position, counters, sides):
                 return Appended(first, first + sum(segment.rows for segment in segments), cti)
-            self.row = self.store.catalog.streams.get(self.name)
+            self._look()
 
     def _check(self, bad: Sequence[Rejected]) -> None:
         if bad and self.row.declaration.on_bad == "fail":
@@ -178,7 +191,7 @@ class StreamLog:
             if position is not _KEEP:
                 streams.set_position(self.name, position)
             streams.count(self.name, counters)
-            row = streams.get(self.name)
+            row = self._checked(streams.get(self.name))
             streams.set_durable(self.name, row.next)
             return row
 

@@ -125,6 +125,14 @@ class Declaration:
         """How many microseconds one unit of a time column's physical value is."""
         return DAY if self.schema.type_of(column) == "date" else 1
 
+    def difference(self, new: Declaration) -> str | None:
+        """In words, what of ``new`` does not fit events that were written under this one."""
+        for field in ("schema", "time", "end", "duration"):
+            before, now = getattr(self, field), getattr(new, field)
+            if before != now:
+                return f"{field} was {_plain(before)}, now {_plain(now)}"
+        return None
+
     def to_json(self) -> str:
         fields = asdict(self)
         fields["schema"] = list(self.schema.columns)
@@ -135,3 +143,7 @@ class Declaration:
         fields = json.loads(text)
         fields["schema"] = Schema(tuple((name, kind) for name, kind in fields["schema"]))
         return Declaration(**fields)
+
+
+def _plain(value: object) -> object:
+    return [list(column) for column in value.columns] if isinstance(value, Schema) else value

@@ -144,7 +144,9 @@ def test_changed_code_is_a_changed_plan(make_app: Callable[..., wc.App]) -> None
         stream.with_columns(z=wc.function(returns="bigint", name="f")(lambda t: t + n)("t")).into("out")
         return app
 
-    app_with(1).run("offline")
+    first = app_with(1)
+    first.source("s").push([{"t": 1}])
+    first.run("offline")
     app_with(1).run("offline")
     with pytest.raises(wc.ConfigError, match=r"PLAN.CHANGED"):
         app_with(2).run("offline")

@@ -19,6 +19,7 @@ from waterclock.batch.user import user_error
 from waterclock.errors import DataError, RunError, UserError
 from waterclock.plan.nodes import Node
 from waterclock.runtime.spark import session as spark_session
+from waterclock.runtime.spark.interrupt import interruptible
 
 WORTH_A_TASK = 20_000
 ROWS_PER_PARTITION = 500_000
@@ -63,6 +64,19 @@ def session(app: str, master: str, spark: Mapping[str, str]) -> Iterator[SparkSe
         own.catalog.clearCache()
         for table in own.catalog.listTables():
             own.catalog.dropTempView(table.name)
+
+
+def answers(
+    app: str, master: str, spark: Mapping[str, str], query: Query, histories: Mapping[str, History],
+    outputs: Mapping[str, Node],
+) -> dict[str, pl.DataFrame]:  # fmt: skip
+    """The result of every output, in a session for them alone."""
+
+    def work() -> dict[str, pl.DataFrame]:
+        with session(app, master, spark) as own:
+            return answer(own, query, histories, outputs)
+
+    return interruptible(work)
 
 
 def answer(

@@ -5,7 +5,7 @@ Reading needs no state, so the input of the next epoch can be read while this on
 
 from __future__ import annotations
 
-import re
+import sys
 import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -14,15 +14,19 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from py4j.protocol import Py4JError, Py4JJavaError
+from py4j.protocol import Py4JError
 from pyspark import RDD
+from pyspark.errors import PySparkException
 
 from waterclock.errors import RunError
 from waterclock.runtime.exchange import Packed
 from waterclock.runtime.spark import session, worker
+from waterclock.runtime.spark.failure import reason
 from waterclock.runtime.spark.onestage import OneStage
 from waterclock.runtime.spark.ship import shipped
 from waterclock.runtime.task import Program, Report, Step
+
+_OF_ANOTHER_PYTHON = ("ModuleNotFoundError", "ImportError", "PYTHON_VERSION_MISMATCH", "Cannot run program")
 
 Stage = Callable[[int, Iterable[Any]], Iterator[Any]]
 
@@ -94,16 +98,9 @@ class SparkRunner:
                     job = job.partitionBy(parts, worker.part_of)
                     job = job.mapPartitionsWithIndex(stage)
                 items = job.collect()
-        except Py4JJavaError as error:
-            raise RunError(
-                "RUN.STEP_FAILED", epoch=step.epoch, vertex=program.plan.name, reason=_reason(error)
-            ) from error
         except Py4JError as error:
             raise RunError(
-                "RUN.STEP_FAILED",
-                epoch=step.epoch,
-                vertex=program.plan.name,
-                reason="Spark stopped answering.",
+                "RUN.STEP_FAILED", epoch=step.epoch, vertex=program.plan.name, reason=reason(error)
             ) from error
         for _, (kind, value) in items:
             if kind == "error":
@@ -122,9 +119,16 @@ class SparkRunner:
 
     def _warm(self, workers: int) -> None:
         """Starts the workers and their imports before the first epoch has to wait for them."""
-        wide = self._context.parallelize([0] * workers, workers)
-        for _ in range(2):
-            wide.mapPartitionsWithIndex(worker.warm).collect()
+        try:
+            wide = self._context.parallelize([0] * workers, workers)
+            for _ in range(2):
+                wide.mapPartitionsWithIndex(worker.warm).collect()
+        except (Py4JError, PySparkException, OSError) as error:
+            why = reason(error)
+            if any(sign in why for sign in _OF_ANOTHER_PYTHON):
+                python = self._context.pythonExec
+                raise RunError("RUN.WORKERS", python=python, reason=why, ours=sys.executable) from error
+            raise RunError("RUN.SPARK_FAILED", reason=why) from error
 
     def _mark_thread(self) -> None:
         # Spark keeps these per thread: set once, not per epoch.
@@ -140,15 +144,3 @@ class SparkRunner:
                 known = (program, uuid.uuid4().hex, shipped(program))
                 self._programs[id(program)] = known
             return known[1], known[2]
-
-
-def _reason(error: Py4JJavaError) -> str:
-    """What a user can act on: the last line of the Python traceback inside Spark's message, or what Spark says."""
-    text = str(error.java_exception.getMessage() if error.java_exception else error)
-    text = text.split("\nDriver stacktrace:")[0]
-    raised = re.findall(r"^([A-Za-z_][\w.]*(?:Error|Exception)\b.*)$", text, re.MULTILINE)
-    python = [line for line in raised if not line.startswith(("org.", "java.", "scala.", "pyspark.", "py4j."))]
-    if python:
-        return str(python[-1]).strip()
-    last = text.split("most recent failure:")[-1].strip().splitlines()
-    return last[0].split("Exception: ")[-1] if last else "Spark gave no reason"

@@ -8,19 +8,39 @@ import shutil
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
+from pyspark.errors import PySparkException
+from pyspark.java_gateway import launch_gateway
 from pyspark.sql import is_remote
 
 from waterclock.errors import RunError
+from waterclock.runtime.spark.failure import reason
 from waterclock.runtime.spark.java import java_version
+
+
+@dataclass(frozen=True)
+class Started:
+    context: SparkContext
+    master: str
+    spark: dict[str, str]
+    ending: threading.Event
+    """Set before it is stopped on purpose."""
+
+    def stop(self) -> None:
+        self.ending.set()
+        self.context.stop()
+
 
 _lock = threading.Lock()
 _folder: str | None = None
-_started: tuple[SparkContext, str, dict[str, str]] | None = None
+_started: Started | None = None
 
 
 def settings() -> dict[str, str]:
@@ -67,10 +87,10 @@ def context(app: str, master: str, spark: Mapping[str, str]) -> SparkContext:
     global _started
     with _lock:
         wanted = dict(spark)
-        if _started is not None and _alive(_started[0]):
-            if _started[1:] == (master, wanted):
-                return _started[0]
-            _started[0].stop()
+        if _started is not None and _alive(_started.context):
+            if (_started.master, _started.spark) == (master, wanted):
+                return _started.context
+            _started.stop()
         _end_jvm()  # settings of the first context stay in the JVM as system properties
         if os.environ.get("SPARK_REMOTE") or is_remote():
             raise RunError("RUN.SPARK_CONNECT")
@@ -82,10 +102,29 @@ def context(app: str, master: str, spark: Mapping[str, str]) -> SparkContext:
         conf = SparkConf().setMaster(master).setAppName(app)
         for key, value in {**settings(), **wanted}.items():
             conf.set(key, value)
-        with _without_noise():
-            created = SparkContext(conf=conf)
-        _started = (created, master, wanted)
-        return created
+        ending = threading.Event()
+        _started = Started(_created(conf, ending), master, wanted, ending)
+        return _started.context
+
+
+def _created(conf: SparkConf, ending: threading.Event) -> SparkContext:
+    try:
+        with warnings.catch_warnings():
+            # PySpark loads pandas with its first call into the JVM. Nothing here gives it a data frame of pandas.
+            warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+            return SparkContext(conf=conf, gateway=_jvm(conf, ending))
+    except (Py4JError, PySparkException, ValueError) as error:
+        raise RunError("RUN.SPARK_FAILED", reason=reason(error)) from error
+
+
+def _jvm(conf: SparkConf, ending: threading.Event) -> Any:
+    reading, writing = os.pipe()
+    try:
+        gateway = launch_gateway(conf, {"stderr": writing})  # type: ignore[no-untyped-call]
+    finally:
+        os.close(writing)
+        threading.Thread(target=_forward, args=(reading, ending), name="spark errors", daemon=True).start()
+    return gateway
 
 
 def cores_of_executor(context: SparkContext) -> int:
@@ -97,33 +136,27 @@ def cores_of_executor(context: SparkContext) -> int:
 
 
 def stop() -> None:
-    """Ends the context that this module started."""
+    """Ends the context that this module started. One that is still starting ends with the process."""
     global _started
-    with _lock:
-        if _started is not None and _alive(_started[0]):
-            _started[0].stop()
-        _started = None
-
-
-@contextmanager
-def _without_noise() -> Iterator[None]:
-    """The JVM started in here writes its errors as ever, less one warning that every user would ask about."""
-    reading, writing = os.pipe()
-    errors = os.dup(2)
-    os.dup2(writing, 2)
-    os.close(writing)
-    threading.Thread(target=_forward, args=(reading, errors), name="spark errors", daemon=True).start()
+    if not _lock.acquire(blocking=False):
+        return
     try:
-        yield
+        if _started is not None and _alive(_started.context):
+            _started.stop()
+        _started = None
     finally:
-        os.dup2(errors, 2)
+        _lock.release()
 
 
-def _forward(reading: int, errors: int) -> None:
-    with os.fdopen(reading, "rb") as lines, os.fdopen(errors, "wb", buffering=0) as out:
+def _forward(reading: int, ending: threading.Event) -> None:
+    """What the JVM and its workers write, less a warning that every user would ask about.
+
+    Workers whose JVM closes their sockets complain of it: not a word of what they say while it is stopped.
+    """
+    with os.fdopen(reading, "rb") as lines:
         for line in lines:
-            if b"Using incubator modules" not in line:
-                out.write(line)
+            if b"Using incubator modules" not in line and not ending.is_set():
+                os.write(2, line)
 
 
 def _end_jvm() -> None:
