@@ -109,7 +109,9 @@ def test_json_lines_repeat_a_first_delivery(tmp_path: Path, left: int) -> None:
 def test_json_lines_leave_files_of_others_alone(make_app: MakeApp, tmp_path: Path, content: str) -> None:
     path = tmp_path / "out.jsonl"
     path.write_text(content)
-    with pytest.raises(wc.ConfigError, match="did not write"):
+    with pytest.raises(
+        wc.ConfigError, match=r"SINK\.NOT_OURS.*out\.jsonl is there already and holds what this app did not write"
+    ):
         app_to(make_app, wc.jsonl(path)).run(mode="offline")
     assert path.read_text() == content
 
@@ -118,7 +120,7 @@ def test_json_lines_that_lost_delivered_rows(tmp_path: Path) -> None:
     path = tmp_path / "out.jsonl"
     position = wc.jsonl(path).open("out", SCHEMA, -1, None).write(0, 1, FIRST)
     path.write_text("x")
-    with pytest.raises(wc.ConfigError, match="were delivered"):
+    with pytest.raises(wc.ConfigError, match=r"SINK\.CUT_SHORT.*has 1 bytes, and .* were delivered"):
         wc.jsonl(path).open("out", SCHEMA, 1, position)
 
 
