@@ -33,7 +33,7 @@ from waterclock.storage.blobs import MOST_CHUNKS
 from waterclock.streams import Declaration, Piece, scan_piece
 from waterclock.time import BEGINNING, FOREVER
 
-LARGE_STATE = 256 << 20
+LARGE_STATE = 768 << 20
 """From so many bytes on, a worker keeps no pages of the state mapped between epochs."""
 MERGED = 200_000
 """Rows of state that are merged together, as long as the parts are few."""
