@@ -57,7 +57,7 @@ def test_a_run_ends_without_a_word(mode: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["drain", "batch"])
-@pytest.mark.parametrize("seconds", [1.0, 4.0])
+@pytest.mark.parametrize("seconds", [0.5, 1.5])  # a JVM alone takes longer
 def test_interrupted_while_spark_starts(mode: str, seconds: float, tmp_path: Path) -> None:
     program = script(tmp_path, PROGRAM.replace("sys.argv[1]", repr(str(tmp_path / "store"))), PUSH)
     command = [sys.executable, "-m", "waterclock.cli.main", "run", str(program), "--mode", mode]
@@ -68,8 +68,6 @@ def test_interrupted_while_spark_starts(mode: str, seconds: float, tmp_path: Pat
     process.send_signal(signal.SIGINT)
     errors = process.communicate(timeout=60)[1]
     assert "small: starting" in first
-    if process.returncode == 0:
-        pytest.skip("it was done before")
     assert (process.returncode, errors) == (130, "interrupted\n")
 
 
