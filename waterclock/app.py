@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 import polars as pl
 
-from waterclock.batch import run_batch
 from waterclock.catalog import Catalog
 from waterclock.connect.base import Chunk, Sink, Source
 from waterclock.connect.callback import callback
@@ -24,27 +23,16 @@ from waterclock.lang.fluent import Stream
 from waterclock.lang.sql import Given
 from waterclock.lang.sql import Program as SqlProgram
 from waterclock.lang.sql import Source as SqlSource
-from waterclock.optimizer import Statistics, VertexPlan, check_bounds, cut, optimize, share
-from waterclock.plan import Input, Node, explain
+from waterclock.launch import Declared, batched, create_pushed, start
+from waterclock.optimizer import Statistics, VertexPlan, check_bounds, cut
+from waterclock.plan import Input, Node
 from waterclock.plan.drawing import schema_table, scrolling
 from waterclock.programs import load, source_of
-from waterclock.runtime.delivery import DeliveryWorker
-from waterclock.runtime.engine import Engine, Parts
-from waterclock.runtime.idle import IdleClock
-from waterclock.runtime.imports import TimeImport, check_origins
-from waterclock.runtime.inprocess import InProcessRunner
-from waterclock.runtime.inprocess.twice import TwiceRunner
-from waterclock.runtime.keeper import Keeper
-from waterclock.runtime.log import StreamLog, create_source
+from waterclock.runtime.engine import Engine
+from waterclock.runtime.log import StreamLog
 from waterclock.runtime.measured import measured
 from waterclock.runtime.metrics.alerts import Alerts
-from waterclock.runtime.metrics.watch import Watch
-from waterclock.runtime.pump import Pump
-from waterclock.runtime.recovery import check_tail
-from waterclock.runtime.runner import Runner
 from waterclock.runtime.store import Store
-from waterclock.runtime.task import Program
-from waterclock.runtime.vertex import POLL, VertexWorker
 from waterclock.schema import Schema
 from waterclock.streams import Declaration
 from waterclock.streams.declaration import BAD_ROWS
@@ -284,18 +272,19 @@ class App:
 
     def explain_plan(self, plan: Node, stage: str) -> str:
         """What ``Stream.explain`` calls."""
-        output = Output(plan, plan, self._cut("stream", plan), statistics=self.statistics)
+        output = Output(plan, plan, self._declared.cut("stream", plan), statistics=self.statistics)
         return explained(replace(self.described(), outputs={"stream": output}), stage)
 
     def described(self) -> Described:
         """The program as far as it can be explained, with what its store has measured, if it is there."""
         known, seen = self._known()
         outputs: dict[str, Output] = {}
-        for name, part in self._parts(known).items():
+        declared = self._declared
+        for name, part in declared.parts(known).items():
             vertex, sink = self._outputs.get(name, (cut(name, part), None))
             statistics = self.statistics.over(seen.get(name, Statistics()))
             outputs[name] = Output(
-                vertex.root, part, self._cut(name, part), sink, statistics, name not in self._outputs
+                vertex.root, part, declared.cut(name, part), sink, statistics, name not in self._outputs
             )
         return Described(
             self.name,
@@ -314,7 +303,7 @@ class App:
         catalog = Catalog.open(self.store)
         try:
             seen = {vertex.name: measured(catalog, vertex.name) for vertex in catalog.epochs.vertices()}
-            return self._vertices(catalog), seen
+            return self._declared.vertices(catalog), seen
         finally:
             catalog.close()
 
@@ -350,8 +339,9 @@ class App:
         if self._engine is not None and self._engine.state in ("running", "draining"):
             raise RunError("RUN.ALREADY", app=self.name)
         if mode == "batch":
-            return self._batch()
-        engine = self._start(mode, check_determinism)
+            self._batched = True
+            return batched(self._declared)
+        engine = start(self._declared, mode, check_determinism)
         self._engine = engine
         handle = Handle(self.name, engine)
         if mode == "offline":
@@ -366,162 +356,12 @@ class App:
         """Whether ``run`` was called in this process."""
         return self._engine is not None or self._batched
 
-    def _batch(self) -> Handle:
-        self._batched = True
-        catalog = Catalog.open(self.store, create=True, url=self.catalog)
-        try:
-            for declaration, _ in self._streams.values():
-                self._create_source(catalog, declaration)
-            self._take_in(catalog)
-            outputs = {name: self._optimized(plan.root) for name, (plan, _) in self._outputs.items()}
-            sinks = {name: sink for name, (_, sink) in self._outputs.items() if sink is not None}
-            tables = {name: rows for name, (_, rows) in self._tables.items()}
-            return run_batch(self.name, catalog, self._streams, outputs, sinks, tables, self.master, self.spark)
-        finally:
-            catalog.close()
-
-    def _take_in(self, catalog: Catalog) -> None:
-        """What the sources have, as a drain would; those of an app that is running are its own business."""
-        sources = {name: source for name, (_, source) in self._streams.items() if source is not None}
-        if not sources or f"app {self.name}" in catalog.leases.holders():
-            return
-        store = Store(Catalog.open(self.store, create=False), catalog.leases.acquire(f"app {self.name}"))
-        pumps: list[Pump] = []
-        try:
-            for name, source in sources.items():
-                try:
-                    store.catalog.streams.claim(name, self.name)
-                except ConfigError:
-                    continue  # another app brings its events in
-                pumps.append(Pump(store, name, source, [], 0))
-            seen = 0
-            while not all(pump.exhausted for pump in pumps):
-                worked = [pump.turn() for pump in pumps]
-                if not any(worked):
-                    seen = store.bell.wait(seen, POLL)
-        finally:
-            for pump in pumps:
-                pump.close()
-            store.close()
-
-    def _start(self, mode: str, twice: bool = False) -> Engine:
-        """The way of a program from its plan to a running job: this is the architecture."""
-        catalog = Catalog.open(self.store, create=True, url=self.catalog)  # the only mutable thing
-        runner: Runner | None = None
-        store = Store(catalog, None)
-        try:
-            lease = catalog.leases.acquire(f"app {self.name}")  # one process runs an app; a replaced one is fenced off
-            store = Store(catalog, lease)
-            plans = self._plans(catalog)  # what runs: optimized, and computed once where outputs share it
-            self._declare(catalog, plans)  # streams and vertices, checked against what the store knows
-            for name in plans:
-                check_tail(store, name)  # what a power cut took is computed again from the last durable snapshot
-            for name, (_, rows) in self._tables.items():
-                StreamLog(store, name, lease).fill(rows)  # once; later they must be the same
-            runner = TwiceRunner() if twice else self._runner(mode)  # where steps run: here, or on Spark
-            vertices = [self._vertex(store, plan, runner) for plan in plans.values()]
-            pumps = [
-                Pump(store, name, source, _consumers(name, plans), 4 * self.epoch_rows)
-                for name, (_, source) in self._streams.items()
-                if source is not None
-            ]
-            clocks = self._clocks(store, pumps) if mode == "live" else []
-            imports = self._imports(store, pumps)
-            deliveries = [
-                DeliveryWorker(store, name, plan.root.schema, sink)
-                for name, (plan, sink) in self._outputs.items()
-                if sink is not None
-            ]
-            keeper = Keeper(store, list(plans))
-            counts = {vertex.vertex: vertex.progress for vertex in vertices}
-            watch = Watch(catalog, self.name, tuple(self._streams), counts, keeper, self.alerts)  # figures and alerts
-            sources = list(self._streams)
-            parts = Parts(store, runner, sources, watch, pumps, clocks, imports, vertices, deliveries, keeper)
-            return Engine(self.name, parts, mode != "live", self.metrics_port)
-        except BaseException:
-            if runner is not None:
-                runner.close()
-            store.close()
-            raise
-
-    def _plans(self, catalog: Catalog) -> dict[str, VertexPlan]:
-        """Of the outputs and of the streams that they share."""
-        parts = self._parts(self._vertices(catalog))
-        return {name: self._cut(name, root) for name, root in parts.items()}
-
-    def _vertices(self, catalog: Catalog) -> dict[str, tuple[str, ...]]:
-        return {vertex.name: vertex.inputs for vertex in catalog.epochs.vertices() if vertex.app == self.name}
-
-    def _parts(self, known: Mapping[str, tuple[str, ...]]) -> dict[str, Node]:
-        """The outputs as they are written, but for what they read from streams that they share, and these streams."""
-        roots = {name: plan.root for name, (plan, _) in self._outputs.items()}
-        if not self.optimize:
-            return roots
-        shared = share(roots, known, self.statistics)
-        return shared.streams | shared.outputs
-
-    def _cut(self, name: str, root: Node) -> VertexPlan:
-        return cut(name, self._optimized(root), in_place=self.optimize)
-
-    def _optimized(self, root: Node) -> Node:
-        return optimize(root) if self.optimize else root
-
-    def _declare(self, catalog: Catalog, plans: Mapping[str, VertexPlan]) -> None:
-        declarations = {name: declaration for name, (declaration, _) in self._streams.items()}
-        check_origins(declarations, {name: plan.inputs for name, (plan, _) in self._outputs.items()}, self.store)
-
-        def declare() -> None:
-            catalog.epochs.drop_unused(self.name, plans)
-            for declaration, _ in self._tables.values():
-                catalog.streams.create(declaration, self.name)
-            for declaration, source in self._streams.values():
-                create_source(catalog, declaration, self.name)
-                if source is not None:
-                    catalog.streams.claim(declaration.name, self.name)
-            for name, plan in plans.items():
-                retention = None if name in self._outputs else 0
-                catalog.streams.create(Declaration(name, plan.root.schema, None, retention=retention), self.name)
-                catalog.epochs.create(name, self.name, plan.identity, explain(plan.root), plan.inputs)
-
-        catalog.transact(declare)
-
-    def _vertex(self, store: Store, plan: VertexPlan, runner: Runner) -> VertexWorker:
-        declarations = {name: store.catalog.streams.get(name).declaration for name in plan.inputs}
-        program = Program(str(store.root), plan, declarations)
-        return VertexWorker(store, program, runner, self.epoch_rows, self.tasks, self.statistics)
-
-    def _runner(self, mode: str) -> Runner:
-        if mode == "offline":
-            return InProcessRunner()
-        from waterclock.runtime.spark.interrupt import interruptible  # Java is needed only here
-        from waterclock.runtime.spark.runner import SparkRunner
-
-        return interruptible(lambda: SparkRunner(self.name, self.master, self.spark, len(self._outputs)))
-
-    def _clocks(self, store: Store, pumps: list[Pump]) -> list[IdleClock]:
-        quiet = {pump.stream: pump.is_quiet for pump in pumps}
-        return [
-            IdleClock(store, name, declaration.idle, quiet.get(name, lambda: True))
-            for name, (declaration, _) in self._streams.items()
-            if declaration.idle is not None
-        ]
-
-    def _imports(self, store: Store, pumps: list[Pump]) -> list[TimeImport]:
-        empty = {pump.stream: pump.is_empty for pump in pumps}
-        return [
-            TimeImport(store, name, d.time_from, d.slack or 0, empty.get(name, lambda: True))
-            for name, (d, _) in self._streams.items()
-            if d.time_from is not None
-        ]
-
-    def _create_source(self, catalog: Catalog, declaration: Declaration) -> None:
-        """Without the lease: what a process runs may not change under it."""
-
-        def create() -> None:
-            running = f"app {self.name}" in catalog.leases.holders()
-            create_source(catalog, declaration, None if running else self.name)
-
-        catalog.transact(create)
+    @property
+    def _declared(self) -> Declared:
+        return Declared(
+            self.name, self.store, self.catalog, self._streams, self._tables, self._outputs, self.optimize,
+            self.statistics, self.epoch_rows, self.tasks, self.master, self.spark, self.alerts, self.metrics_port,
+        )  # fmt: skip
 
     def _log(self, name: str) -> StreamLog:
         """The writing end for pushes: through the running engine, or straight to the store."""
@@ -530,7 +370,7 @@ class App:
             store = self._push_store = Store(Catalog.open(self.store, create=True, url=self.catalog), None)
         known = self._logs.get(name)
         if known is None or known[0] is not store:
-            self._create_source(store.catalog, self._streams[name][0])
+            create_pushed(store.catalog, self._streams[name][0], self.name)
             known = self._logs[name] = (store, StreamLog(store, name))
         return known[1]
 
@@ -579,10 +419,6 @@ def _side_input(declaration: Declaration, name: str) -> Input:
     if name == declaration.bad_stream:
         return Input(name, BAD_ROWS, of_points=True)
     return replace(_input(declaration), stream=name)
-
-
-def _consumers(stream: str, plans: Mapping[str, VertexPlan]) -> list[str]:
-    return [name for name, plan in plans.items() if stream in plan.inputs]
 
 
 def _check_name(name: str) -> None:

@@ -44,4 +44,14 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "ALTER TABLE vertices ADD COLUMN counters TEXT NOT NULL DEFAULT '{}'",
         "ALTER TABLE sinks ADD COLUMN counters TEXT NOT NULL DEFAULT '{}'",
     ),
+    (  # for strategies of recovery, drivers that share an app, global snapshots and pins
+        "ALTER TABLE vertices ADD COLUMN stored_epoch BIGINT NOT NULL DEFAULT -1",
+        "UPDATE vertices SET stored_epoch = durable_epoch",
+        "ALTER TABLE vertices ADD COLUMN strategy TEXT",
+        "ALTER TABLE vertices ADD COLUMN hosts TEXT",
+        """CREATE TABLE snapshots (
+            id BIGINT PRIMARY KEY, app TEXT NOT NULL, name TEXT, requested BIGINT NOT NULL, barrier TEXT NOT NULL,
+            parts TEXT NOT NULL, state TEXT NOT NULL, finished BIGINT)""",
+        "CREATE TABLE pins (name TEXT PRIMARY KEY, stream TEXT NOT NULL, seq BIGINT NOT NULL, added BIGINT NOT NULL)",
+    ),
 )
