@@ -91,12 +91,12 @@ def start(app: Declared, mode: str, twice: bool = False) -> Engine:
         lease = catalog.leases.acquire(app.lease)  # one process runs an app; a replaced one is fenced off
         store = Store(catalog, lease)
         plans = app.plans(catalog)
-        _declare(app, catalog, plans)  # streams and vertices, checked against what the store knows
+        declare(app, catalog, plans)  # streams and vertices, checked against what the store knows
         for name in plans:
             check_tail(store, name)  # what a power cut took is computed again from the last durable snapshot
         for name, (_, rows) in app.tables.items():
             StreamLog(store, name, lease).fill(rows)  # once; later they must be the same
-        runner = TwiceRunner() if twice else _runner(app, mode)  # where steps run: here, or on Spark
+        runner = TwiceRunner() if twice else runner_of(app, mode)  # where steps run: here, or on Spark
         vertices = [_vertex(app, store, plan, runner) for plan in plans.values()]
         pumps = [
             Pump(store, name, source, _consumers(name, plans), 4 * app.epoch_rows)
@@ -148,11 +148,11 @@ def create_pushed(catalog: Catalog, declaration: Declaration, app: str) -> None:
     catalog.transact(create)
 
 
-def _declare(app: Declared, catalog: Catalog, plans: Mapping[str, VertexPlan]) -> None:
+def declare(app: Declared, catalog: Catalog, plans: Mapping[str, VertexPlan]) -> None:
     declarations = {name: declaration for name, (declaration, _) in app.streams.items()}
     check_origins(declarations, {name: plan.inputs for name, (plan, _) in app.outputs.items()}, app.store)
 
-    def declare() -> None:
+    def all_of_it() -> None:
         catalog.epochs.drop_unused(app.name, plans)
         for declaration, _ in app.tables.values():
             catalog.streams.create(declaration, app.name)
@@ -165,7 +165,7 @@ def _declare(app: Declared, catalog: Catalog, plans: Mapping[str, VertexPlan]) -
             catalog.streams.create(Declaration(name, plan.root.schema, None, retention=retention), app.name)
             catalog.epochs.create(name, app.name, plan.identity, explain(plan.root), plan.inputs)
 
-    catalog.transact(declare)
+    catalog.transact(all_of_it)
 
 
 def _vertex(app: Declared, store: Store, plan: VertexPlan, runner: Runner) -> VertexWorker:
@@ -174,7 +174,7 @@ def _vertex(app: Declared, store: Store, plan: VertexPlan, runner: Runner) -> Ve
     return VertexWorker(store, program, runner, app.epoch_rows, app.tasks, app.statistics)
 
 
-def _runner(app: Declared, mode: str) -> Runner:
+def runner_of(app: Declared, mode: str) -> Runner:
     if mode == "offline":
         return InProcessRunner()
     from waterclock.runtime.spark.interrupt import interruptible  # Java is needed only here

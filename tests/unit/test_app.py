@@ -266,7 +266,7 @@ def test_the_environment_is_only_a_default(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.fixture
 def live_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Live mode, in threads, with steps in this process instead of Spark."""
-    monkeypatch.setattr(wc.App, "_runner", lambda self, mode: InProcessRunner())
+    monkeypatch.setattr("waterclock.launch.runner_of", lambda *_: InProcessRunner())
 
 
 def test_a_live_run_ends_when_nothing_can_come(live_here: None, make_app: Make) -> None:
@@ -318,10 +318,10 @@ def test_the_lease_is_kept_through_a_slow_start(
         other = make_app()
         declared(other).into("out")
         with pytest.raises(wc.StoreError, match=r"STORE\.IN_USE"):
-            other._start("offline")
+            other.run(mode="offline")
         return InProcessRunner()
 
-    monkeypatch.setattr(wc.App, "_runner", slow)
+    monkeypatch.setattr("waterclock.launch.runner_of", slow)
     app.run(mode="offline")
 
 

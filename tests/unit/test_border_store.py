@@ -136,7 +136,7 @@ def test_time_is_taken_over_in_threads(
     make_app: MakeApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str
 ) -> None:
     app = make_app()
-    monkeypatch.setattr(app, "_runner", lambda mode: InProcessRunner())
+    monkeypatch.setattr("waterclock.launch.runner_of", lambda *_: InProcessRunner())
     fast = app.stream("fast", {"ts": int}, time="ts")
     slow = app.stream("slow", {"ts": int}, time="ts", time_from="counts")
     fast.tumbling(10).agg(n=wc.count()).into("counts")

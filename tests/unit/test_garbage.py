@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 import waterclock as wc
+from waterclock import launch
 from waterclock.catalog import Catalog
 from waterclock.cli.main import main
 from waterclock.runtime.garbage import collectable, holds
@@ -35,7 +36,7 @@ def test_the_slowest_reader_holds_a_stream(make_app: MakeApp, tmp_path: Path) ->
     app.run(mode="offline")
     app, events = declare(make_app, 2, retention=1_000)  # a second query, which has taken nothing yet
     catalog = Catalog.open(tmp_path / "store")
-    app._declare(catalog, app._plans(catalog))
+    launch.declare(app._declared, catalog, app._declared.plans(catalog))
     row = catalog.streams.get("events")
     assert [(hold.who, hold.seq) for hold in holds(catalog, row)] == [
         ("counts1, durable epoch -1", 0),
@@ -62,7 +63,7 @@ def test_what_keeps_the_rest(
     app, events = declare(make_app, 1, retention=retention)
     push(events, 0, pushed)
     catalog = Catalog.open(tmp_path / "store", create=True)
-    app._declare(catalog, app._plans(catalog))
+    launch.declare(app._declared, catalog, app._declared.plans(catalog))
     if run:
         app.run(mode="offline")
     found = collectable(catalog, catalog.streams.get("events"))

@@ -447,8 +447,9 @@ def test_an_app_outlives_its_server(server: Server, tmp_path: Path, make_app: Ca
     script = f"""
 import sys; sys.path.insert(0, {os.getcwd()!r})
 import waterclock as wc
+from waterclock import launch
 from waterclock.runtime.inprocess import InProcessRunner
-wc.App._runner = lambda *_: InProcessRunner()  # threads, without the start of a JVM
+launch.runner_of = lambda *_: InProcessRunner()  # threads, without the start of a JVM
 app = wc.App("test", {str(tmp_path / "store")!r})
 numbers = app.stream("numbers", {{"n": int}}, time="n", max_ahead=None)
 numbers.filter(wc.col("n") >= 0).to(wc.jsonl({str(tmp_path / "out.jsonl")!r}), name="out")
@@ -489,7 +490,7 @@ app.run(mode="live").wait(120)
 def test_an_app_whose_server_stays_away_fails(
     server: Server, make_app: Callable[..., wc.App], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(wc.App, "_runner", lambda *_: InProcessRunner())
+    monkeypatch.setattr("waterclock.launch.runner_of", lambda *_: InProcessRunner())
     app = make_app(catalog=server.url)
     numbers = app.stream("numbers", {"n": int}, time="n", max_ahead=None)
     numbers.select("n").into("out")

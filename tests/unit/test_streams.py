@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import waterclock as wc
+from waterclock import launch
 from waterclock.catalog import Catalog
 from waterclock.connect.base import Chunk
 from waterclock.errors import StoreError
@@ -202,7 +203,7 @@ def test_retention_waits_for_every_reader(make_app: Callable[..., wc.App], tmp_p
     for number in range(50):
         events.push([{"n": number}])
     catalog = Catalog.open(tmp_path / "store")
-    app._declare(catalog, app._plans(catalog))
+    launch.declare(app._declared, catalog, app._declared.plans(catalog))
     keeper.Keeper(Store(catalog, None), []).tidy()
     assert catalog.streams.get("events").first == 0, "nobody has read them yet"
     app.run(mode="offline")

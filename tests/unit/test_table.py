@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 import waterclock as wc
+from waterclock import launch
 from waterclock.catalog import Catalog
 from waterclock.runtime.log import StreamLog, StreamReader
 from waterclock.runtime.store import Store
@@ -143,7 +144,7 @@ def test_a_writer_that_comes_second_compares(make_app: MakeApp, tmp_path: Path) 
     app = make_app()
     declare(app)
     catalog = Catalog.open(tmp_path / "store", create=True)
-    app._declare(catalog, app._plans(catalog))
+    launch.declare(app._declared, catalog, app._declared.plans(catalog))
     store = Store(catalog, None)
     one, other, third = (StreamLog(store, "shops") for _ in range(3))
     rows = app._tables["shops"][1]

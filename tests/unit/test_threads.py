@@ -66,7 +66,7 @@ def two_tasks() -> object:
 def run(make_app: Callable[..., wc.App], name: str, runner: InProcessRunner) -> Path:
     app = make_app(name, store=name, epoch_rows=300)
     build(app)
-    with mock.patch.object(app, "_runner", return_value=runner):
+    with mock.patch("waterclock.launch.runner_of", return_value=runner):
         app.run(mode="offline")
     return Path(app.store)
 

@@ -283,7 +283,7 @@ def test_a_full_disk_does_not_stop_the_looking(watched: Watched, monkeypatch: py
 @pytest.fixture
 def on_this_desk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Live mode without Java."""
-    monkeypatch.setattr(wc.App, "_runner", lambda self, mode: InProcessRunner())
+    monkeypatch.setattr("waterclock.launch.runner_of", lambda *_: InProcessRunner())
 
 
 def command(*arguments: object) -> str:
