@@ -27,6 +27,7 @@ from waterclock.launch import Declared, batched, create_pushed, start
 from waterclock.optimizer import Statistics, VertexPlan, check_bounds, cut
 from waterclock.plan import Input, Node
 from waterclock.plan.drawing import schema_table, scrolling
+from waterclock.plan.strategy import Strategy
 from waterclock.programs import load, source_of
 from waterclock.runtime.engine import Engine
 from waterclock.runtime.log import StreamLog
@@ -114,6 +115,7 @@ class App:
         self._tables: dict[str, tuple[Declaration, pl.DataFrame]] = {}
         self._outputs: dict[str, tuple[VertexPlan, Sink | None]] = {}
         """As they are written; what runs is made of them when a run starts."""
+        self._recovery: dict[str, Strategy] = {}
         self._queries: dict[str, Given] = {}
         self._texts: list[SqlSource] = []
         self._engine: Engine | None = None
@@ -244,7 +246,7 @@ class App:
             **self._queries,
         }
 
-    def add_output(self, name: str | None, plan: Node, sink: Any) -> None:
+    def add_output(self, name: str | None, plan: Node, sink: Any, recovery: Strategy | None = None) -> None:
         """What ``Stream.to`` and ``Stream.into`` call."""
         if name is None:
             name = "out" if "out" not in self._outputs else f"out{len(self._outputs) + 1}"
@@ -258,6 +260,8 @@ class App:
         if not self.allow_unbounded:
             check_bounds(plan)
         self._outputs[name] = (cut(name, plan), sink)
+        if recovery is not None:
+            self._recovery[name] = recovery
 
     def add_callback(self, name: str | None, plan: Node, function: Callable[[int, pl.DataFrame], None]) -> None:
         """An output whose rows are given to a function, epoch by epoch."""
@@ -359,8 +363,9 @@ class App:
     @property
     def _declared(self) -> Declared:
         return Declared(
-            self.name, self.store, self.catalog, self._streams, self._tables, self._outputs, self.optimize,
-            self.statistics, self.epoch_rows, self.tasks, self.master, self.spark, self.alerts, self.metrics_port,
+            self.name, self.store, self.catalog, self._streams, self._tables, self._outputs, self._recovery,
+            self.optimize, self.statistics, self.epoch_rows, self.tasks, self.master, self.spark, self.alerts,
+            self.metrics_port,
         )  # fmt: skip
 
     def _log(self, name: str) -> StreamLog:

@@ -60,6 +60,7 @@ CATALOGUE: dict[str, Condition] = {
     "PLAN.NOT_AGGREGATE": Condition("{name}={value} is not an aggregate.", "Use an aggregate such as wc.count(), wc.sum(x) or wc.max(x)."),
     "PLAN.NO_OUTPUT": Condition("The app {app!r} has no output.", "End a query with .to(sink) or .into('name'); in SQL, write OUTPUT name."),
     "PLAN.DUPLICATE_NAME": Condition("The name {name!r} is used twice in the app {app!r}.", "Give each stream and each output its own name."),
+    "PLAN.NO_REPLAY": Condition("{name!r} cannot replay: {why}.", "{fix}"),
     "PLAN.BAD_NAME": Condition("{name!r} cannot be a name.", "Use letters, digits, '_', '-' and '.', starting with a letter; at most 100 characters."),
     "PLAN.SAME_TARGET": Condition("The outputs {name!r} and {other!r} both write to {target}.", "Give each output a place of its own."),
     "PLAN.OF_ANOTHER_APP": Condition("{name!r} belongs to the app {app!r} in this store.", "Choose another name here, or run that app; several apps may push to one stream, but one brings a source in and one computes an output."),

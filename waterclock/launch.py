@@ -11,9 +11,12 @@ from waterclock.batch import run_batch
 from waterclock.catalog import Catalog
 from waterclock.connect.base import Sink, Source
 from waterclock.errors import ConfigError
+from waterclock.explain.program import declared_life
 from waterclock.handle import Handle
 from waterclock.optimizer import Statistics, VertexPlan, cut, optimize, share
+from waterclock.optimizer.recovery import chosen
 from waterclock.plan import Node, explain
+from waterclock.plan.strategy import Strategy
 from waterclock.runtime.delivery import DeliveryWorker
 from waterclock.runtime.engine import Engine, Parts
 from waterclock.runtime.idle import IdleClock
@@ -22,6 +25,7 @@ from waterclock.runtime.inprocess import InProcessRunner
 from waterclock.runtime.inprocess.twice import TwiceRunner
 from waterclock.runtime.keeper import Keeper
 from waterclock.runtime.log import StreamLog, create_source
+from waterclock.runtime.measured import measured
 from waterclock.runtime.metrics.alerts import Alerts
 from waterclock.runtime.metrics.watch import Watch
 from waterclock.runtime.pump import Pump
@@ -43,6 +47,7 @@ class Declared:
     streams: Mapping[str, tuple[Declaration, Source | None]]
     tables: Mapping[str, tuple[Declaration, pl.DataFrame]]
     outputs: Mapping[str, tuple[VertexPlan, Sink | None]]
+    recovery: Mapping[str, Strategy]
     optimize: bool
     statistics: Statistics
     epoch_rows: int
@@ -92,8 +97,8 @@ def start(app: Declared, mode: str, twice: bool = False) -> Engine:
         store = Store(catalog, lease)
         plans = app.plans(catalog)
         declare(app, catalog, plans)  # streams and vertices, checked against what the store knows
-        for name in plans:
-            check_tail(store, name)  # what a power cut took is computed again from the last durable snapshot
+        for plan in plans.values():
+            check_tail(store, plan)  # what a power cut took is computed again from what is durable
         for name, (_, rows) in app.tables.items():
             StreamLog(store, name, lease).fill(rows)  # once; later they must be the same
         runner = TwiceRunner() if twice else runner_of(app, mode)  # where steps run: here, or on Spark
@@ -160,12 +165,25 @@ def declare(app: Declared, catalog: Catalog, plans: Mapping[str, VertexPlan]) ->
             create_source(catalog, declaration, app.name)
             if source is not None:
                 catalog.streams.claim(declaration.name, app.name)
+        strategies = _strategies(app, catalog, plans)
         for name, plan in plans.items():
             retention = None if name in app.outputs else 0
             catalog.streams.create(Declaration(name, plan.root.schema, None, retention=retention), app.name)
             catalog.epochs.create(name, app.name, plan.identity, explain(plan.root), plan.inputs)
+            catalog.epochs.set_strategy(name, strategies[name])
 
     catalog.transact(all_of_it)
+
+
+def _strategies(app: Declared, catalog: Catalog, plans: Mapping[str, VertexPlan]) -> dict[str, Strategy]:
+    """How each vertex gets lost state back, by what earlier runs have measured where nobody said it."""
+    lives = {name: declared_life(declaration) for name, (declaration, _) in app.streams.items()}
+    known = app.vertices(catalog)
+    found: dict[str, Strategy] = {}
+    for name, plan in plans.items():
+        seen = measured(catalog, name) if name in known else Statistics()
+        found[name] = chosen(plan, app.recovery.get(name), lives, app.statistics.over(seen))
+    return found
 
 
 def _vertex(app: Declared, store: Store, plan: VertexPlan, runner: Runner) -> VertexWorker:

@@ -16,6 +16,7 @@ from waterclock.lang.fluent import Stream
 from waterclock.lang.sql import Given, Program, Source
 from waterclock.optimizer import find_unbounded
 from waterclock.plan import Node
+from waterclock.plan.strategy import Strategy
 
 SOURCES: dict[str, Callable[..., Any]] = {"files": files}
 SINKS: dict[str, Callable[..., Any]] = {"jsonl": jsonl, "parquet": parquet, "console": console}
@@ -43,7 +44,7 @@ class AppLike(Protocol):
 
     def read(self, name: str) -> Stream: ...
 
-    def add_output(self, name: str | None, plan: Node, sink: Any) -> None: ...
+    def add_output(self, name: str | None, plan: Node, sink: Any, recovery: Strategy | None = None) -> None: ...
 
 
 class AppTarget:
@@ -86,8 +87,8 @@ class AppTarget:
     def late_rows(self, name: str) -> Node:
         return self._app.read(f"{name}.late")._plan
 
-    def add_output(self, name: str, plan: Node, sink: Any) -> None:
-        self._app.add_output(name, plan, sink)
+    def add_output(self, name: str, plan: Node, sink: Any, recovery: Strategy | None) -> None:
+        self._app.add_output(name, plan, sink, recovery)
 
     def unbounded(self, plan: Node) -> tuple[str, Node] | None:
         found = None if self._app.allow_unbounded else find_unbounded(plan)

@@ -13,6 +13,7 @@ from typing import Any
 from waterclock.catalog import counters
 from waterclock.catalog.database import Database, transactional
 from waterclock.errors import ConfigError
+from waterclock.plan.strategy import Strategy
 from waterclock.state import Run
 from waterclock.storage import Blob
 from waterclock.time import BEGINNING
@@ -20,6 +21,10 @@ from waterclock.time import BEGINNING
 _RUN = """id, operator, kind, path, at, length, checksum, rows,
           least_hash, greatest_hash, least_vs, greatest_ve, level"""
 _SIGNED = 2**63  # hashes are unsigned; SQL integers are not
+
+
+Keys = tuple[tuple[int, int], ...]
+"""Ranges of hashes; the ends are not in them."""
 
 
 @dataclass(frozen=True)
@@ -90,10 +95,18 @@ class Vertex:
     inputs: tuple[str, ...]
     epoch: int
     durable: int
+    """From the snapshot of this epoch everything can be had again: its state is saved, or there is none to save."""
+    stored: int
+    """Up to this epoch the output survives a power cut. It is never below ``durable``."""
     durable_at: int | None
     """When the durable mark last moved."""
     counters: dict[str, int]
     """Rollbacks, epochs executed again, failures."""
+    strategy: Strategy
+    base: Snapshot | None
+    """From here the state after ``durable`` can be computed, starting with none; None: it is saved."""
+    lost: Keys | None
+    """Ranges of keys whose state after ``epoch`` is gone and has to be computed from that of ``durable``."""
 
 
 @dataclass(frozen=True)
@@ -157,13 +170,17 @@ class Epochs:
 
     def vertices(self) -> list[Vertex]:
         rows = self._db.query(
-            """SELECT name, app, identity, inputs, epoch, durable_epoch, durable_at, counters
+            """SELECT name, app, identity, inputs, epoch, durable_epoch, stored_epoch, durable_at, counters,
+                      strategy, base, lost
                FROM vertices ORDER BY name"""
         )
-        return [
-            Vertex(n, app, identity, tuple(json.loads(i)), epoch, durable, durable_at, json.loads(counted))
-            for n, app, identity, i, epoch, durable, durable_at, counted in rows
-        ]
+        return [_vertex(row) for row in rows]
+
+    def get(self, name: str) -> Vertex:
+        return next(vertex for vertex in self.vertices() if vertex.name == name)
+
+    def set_strategy(self, vertex: str, strategy: Strategy) -> None:
+        self._db.execute("UPDATE vertices SET strategy = ? WHERE name = ?", strategy.to_json(), vertex)
 
     def count(self, vertex: str, numbers: dict[str, int]) -> None:
         counters.add(self._db, "vertices", vertex, numbers)
@@ -197,6 +214,14 @@ class Epochs:
             "SELECT intent FROM epochs WHERE vertex = ? AND snapshot IS NULL ORDER BY epoch LIMIT 1", vertex
         )
         return Intent.from_json(rows[0][0]) if rows else None
+
+    def intents(self, vertex: str, after: int, upto: int) -> list[Intent]:
+        """Of the epochs behind ``after``, up to and with ``upto``."""
+        rows = self._db.query(
+            "SELECT intent FROM epochs WHERE vertex = ? AND epoch > ? AND epoch <= ? ORDER BY epoch",
+            vertex, after, upto,
+        )  # fmt: skip
+        return [Intent.from_json(row[0]) for row in rows]
 
     def unfinished(self, vertex: str) -> int:
         """How many epochs are written down and not committed."""
@@ -261,6 +286,15 @@ class Epochs:
                 r.least_hash - _SIGNED, r.greatest_hash - _SIGNED, r.least_vs, r.greatest_ve, r.level,
             )  # fmt: skip
 
+    def run_paths(self, vertex: str, after: int, epoch: int) -> set[str]:
+        """The files of the state after ``epoch`` that are not in that of an earlier one."""
+        rows = self._db.query(
+            """SELECT DISTINCT path FROM runs
+               WHERE vertex = ? AND added > ? AND added <= ? AND (removed IS NULL OR removed > ?)""",
+            vertex, after, epoch, epoch,
+        )  # fmt: skip
+        return {row[0] for row in rows}
+
     def runs(self, vertex: str, epoch: int | None = None) -> list[tuple[int, Run]]:
         """The state after an epoch (default: now), with ids, oldest first."""
         if epoch is None:
@@ -273,17 +307,45 @@ class Epochs:
             )  # fmt: skip
         return [_run(row) for row in rows]
 
-    def set_durable(self, vertex: str, epoch: int) -> None:
+    def set_stored(self, vertex: str, epoch: int) -> None:
         self._db.execute(
-            "UPDATE vertices SET durable_epoch = ?, durable_at = ? WHERE name = ? AND durable_epoch < ?",
-            epoch, self._db.now(), vertex, epoch,
+            "UPDATE vertices SET stored_epoch = ? WHERE name = ? AND stored_epoch < ?", epoch, vertex, epoch
+        )
+
+    def set_durable(self, vertex: str, epoch: int, base: Snapshot | None = None) -> None:
+        self._db.execute(
+            "UPDATE vertices SET durable_epoch = ?, base = ?, durable_at = ? WHERE name = ? AND durable_epoch < ?",
+            epoch, base and base.to_json(), self._db.now(), vertex, epoch,
         )  # fmt: skip
+
+    def durable_snapshot(self, vertex: Vertex) -> Snapshot:
+        """What is needed to have everything again begins here."""
+        return vertex.base or self.snapshot(vertex.name, vertex.durable)
 
     @transactional
     def forget(self, vertex: str, keep: int) -> None:
         """Drops what is only needed for snapshots before epoch ``keep``."""
         self._db.execute("DELETE FROM epochs WHERE vertex = ? AND epoch < ?", vertex, keep)
         self._db.execute("DELETE FROM runs WHERE vertex = ? AND removed IS NOT NULL AND removed <= ?", vertex, keep)
+
+    @transactional
+    def lose(self, vertex: str, lost: Keys, gone: Iterable[int], revived: Iterable[int]) -> None:
+        """The state of some keys has to be computed again, from what it was after the durable epoch."""
+        for run in gone:
+            self._db.execute("DELETE FROM runs WHERE id = ?", run)
+        for run in revived:
+            self._db.execute("UPDATE runs SET removed = NULL WHERE id = ?", run)
+        self._db.execute("UPDATE vertices SET lost = ? WHERE name = ?", json.dumps(lost), vertex)
+
+    @transactional
+    def restore(self, vertex: str, epoch: int, runs: Iterable[Run]) -> bool:
+        """The lost state, computed again. False, and nothing done, if somebody else was faster."""
+        found = self._db.execute(
+            "UPDATE vertices SET lost = NULL WHERE name = ? AND epoch = ? AND lost IS NOT NULL", vertex, epoch
+        )
+        if found:
+            self.add_runs(vertex, epoch, runs)
+        return bool(found)
 
     def history(self, vertex: str) -> list[tuple[int, Snapshot]]:
         """The committed epochs that are still known."""
@@ -304,6 +366,15 @@ class Epochs:
             vertex,
         )[0]
         return int(row[0]), int(row[1]), int(row[2])
+
+
+def _vertex(row: Sequence[Any]) -> Vertex:
+    name, app, identity, inputs, epoch, durable, stored, durable_at, counted, strategy, base, lost = row
+    return Vertex(
+        name, app, identity, tuple(json.loads(inputs)), epoch, durable, stored, durable_at, json.loads(counted),
+        Strategy.from_json(strategy), Snapshot(**json.loads(base)) if base else None,
+        tuple(tuple(some) for some in json.loads(lost)) if lost else None,
+    )  # fmt: skip
 
 
 def _run(row: Sequence[Any]) -> tuple[int, Run]:

@@ -11,7 +11,7 @@ from types import ModuleType
 from waterclock.catalog import sqlite
 from waterclock.catalog.database import Database
 from waterclock.errors import StoreError
-from waterclock.storage.blobs import sync_file
+from waterclock.storage.blobs import sync_new
 
 FILE = "catalog.url"
 """Two words: the URL of the database, without a password, and the schema of this store in it."""
@@ -62,7 +62,7 @@ def _made(root: Path, url: str) -> Database:
     try:
         draft.write_text(f"{url}\n{schema}\n")
         os.link(draft, root / FILE)  # fails if another process was faster
-        sync_file(root / FILE)
+        sync_new(root / FILE)
     except FileExistsError:
         postgres.Postgres.drop(database)
         return _recorded(root, url)

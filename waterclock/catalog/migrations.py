@@ -48,6 +48,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "ALTER TABLE vertices ADD COLUMN stored_epoch BIGINT NOT NULL DEFAULT -1",
         "UPDATE vertices SET stored_epoch = durable_epoch",
         "ALTER TABLE vertices ADD COLUMN strategy TEXT",
+        "ALTER TABLE vertices ADD COLUMN base TEXT",
+        "ALTER TABLE vertices ADD COLUMN lost TEXT",
         "ALTER TABLE vertices ADD COLUMN hosts TEXT",
         """CREATE TABLE snapshots (
             id BIGINT PRIMARY KEY, app TEXT NOT NULL, name TEXT, requested BIGINT NOT NULL, barrier TEXT NOT NULL,

@@ -225,6 +225,23 @@ class Streams:
             for row in self._db.query("SELECT DISTINCT path FROM segments WHERE path IS NOT NULL AND external IS NULL")
         ]
 
+    def paths_of(self, name: str, start: int) -> set[str]:
+        """The files of the store that hold its events from ``start`` on."""
+        rows = self._db.query(
+            """SELECT DISTINCT path FROM segments
+               WHERE stream = ? AND first + rows > ? AND path IS NOT NULL AND external IS NULL""",
+            name, start,
+        )  # fmt: skip
+        return {row[0] for row in rows}
+
+    def first_after(self, name: str, time: int, seq: int) -> int | None:
+        """The first event from ``seq`` on that may start after ``time``: that of its segment."""
+        rows = self._db.query(
+            "SELECT min(first) FROM segments WHERE stream = ? AND rows > 0 AND first + rows > ? AND greatest_vs > ?",
+            name, seq, time,
+        )  # fmt: skip
+        return None if rows[0][0] is None else max(seq, int(rows[0][0]))
+
     def row_size(self, name: str) -> float | None:
         """Bytes per row as they are stored; None before the first."""
         length, rows = self._db.query("SELECT sum(length), sum(rows) FROM segments WHERE stream = ?", name)[0]

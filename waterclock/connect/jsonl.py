@@ -12,7 +12,7 @@ import polars as pl
 from waterclock.connect.validity import check_free, with_texts
 from waterclock.errors import ConfigError
 from waterclock.schema import Schema
-from waterclock.storage.blobs import sync_file
+from waterclock.storage.blobs import sync_new
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class JsonLinesWriter:
         self._file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         if length:
             os.ftruncate(self._file, length)
-        sync_file(path)
+        sync_new(path)
 
     def write(self, first: int, last: int, rows: pl.DataFrame) -> dict[str, int]:
         data = with_texts(rows).write_ndjson().encode()

@@ -13,7 +13,7 @@ import polars as pl
 from waterclock.connect.validity import check_free, with_times
 from waterclock.errors import ConfigError
 from waterclock.schema import Schema
-from waterclock.storage.blobs import sync_file
+from waterclock.storage.blobs import sync_new
 
 _NAME = re.compile(r"epochs-(\d{10,})-\d{10,}\.parquet")
 
@@ -59,9 +59,9 @@ class ParquetWriter:
             self._clear(self._left, frame)
         temporary = self._directory / f".{target.name}.tmp"
         frame.write_parquet(temporary)
-        sync_file(temporary)
+        sync_new(temporary)
         os.replace(temporary, target)
-        sync_file(target)
+        sync_new(target)
 
     def close(self) -> None:
         pass

@@ -44,6 +44,8 @@ def _statement(node: tree.Statement) -> Iterator[str]:
         yield f"output {node.query.text}{f' as {node.name.text}' if node.name else ''}"
         if node.sink is not None:
             yield f"to {_end(node.sink)}"
+        if node.recovery is not None:
+            yield f"recovery {_end(node.recovery)}"
     else:
         yield f"set {node.option.text} = {shown(node.value)}"
 

@@ -50,14 +50,14 @@ class Described:
         """How long the events of every stream live that a plan can read."""
         found: dict[str, Life] = {}
         for name, (declaration, _) in self.streams.items():
-            found |= {side: _declared(declaration) for side in declaration.side_streams()}
-            found |= {name: _declared(declaration), declaration.bad_stream: POINT}
+            found |= {side: declared_life(declaration) for side in declaration.side_streams()}
+            found |= {name: declared_life(declaration), declaration.bad_stream: POINT}
         for name, output in self.outputs.items():
             found[name] = life_of(output.part, found)
         return found
 
 
-def _declared(declaration: Declaration) -> Life:
+def declared_life(declaration: Declaration) -> Life:
     if declaration.end is not None:
         return Life(None, f"column {declaration.end} of {declaration.name} says (null: for ever)")
     return Life(FOREVER if declaration.static else declaration.duration)

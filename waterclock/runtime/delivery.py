@@ -44,9 +44,9 @@ class DeliveryWorker:
         return self._store.catalog.epochs.snapshot(self.output).epoch > self._state.delivered
 
     def turn(self) -> bool:
-        durable = next(v.durable for v in self._store.catalog.epochs.vertices() if v.name == self.output)
-        last = self._state.pending if self._state.pending is not None else durable
-        if last <= self._state.delivered or durable < last:
+        stored = self._store.catalog.epochs.get(self.output).stored
+        last = self._state.pending if self._state.pending is not None else stored
+        if last <= self._state.delivered or stored < last:
             return False
         history = [
             s for epoch, s in self._store.catalog.epochs.history(self.output) if self._state.delivered < epoch <= last

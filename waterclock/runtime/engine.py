@@ -147,8 +147,8 @@ class Engine:
             return False
         for delivery in self.parts.deliveries:
             delivery.flush = True
-        durable = {v.name: v.durable >= v.epoch for v in self.parts.store.catalog.epochs.vertices()}
-        if not all(durable[vertex.vertex] for vertex in self.parts.vertices):
+        stored = {v.name: v.stored >= v.epoch for v in self.parts.store.catalog.epochs.vertices()}
+        if not all(stored[vertex.vertex] for vertex in self.parts.vertices):
             return False
         return not any(delivery.behind for delivery in self.parts.deliveries)
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from waterclock.catalog import Catalog, StreamRow
+from waterclock.catalog import Catalog, Snapshot, StreamRow, Vertex
+from waterclock.optimizer.cut import OUTPUT
 from waterclock.streams import Segment
 from waterclock.time import BEGINNING
 
@@ -44,12 +45,30 @@ def holds(catalog: Catalog, row: StreamRow) -> list[Hold]:
     delivered = catalog.sinks.delivered()
     for vertex in catalog.epochs.vertices():
         if row.name in vertex.inputs:
-            base = catalog.epochs.snapshot(vertex.name, vertex.durable)
+            base = catalog.epochs.durable_snapshot(vertex)
             found.append(Hold(f"{vertex.name}, durable epoch {vertex.durable}", base.positions.get(row.name, 0)))
         if vertex.name == row.name and row.name in delivered:
             after = catalog.epochs.snapshot(row.name, delivered[row.name])
             found.append(Hold(f"its sink, delivered epoch {delivered[row.name]}", after.output_end))
     return sorted(found, key=lambda hold: hold.seq)
+
+
+def replay_base(catalog: Catalog, vertex: Vertex, epoch: int) -> Snapshot | None:
+    """Where events begin that still matter after an epoch to a vertex that replays; None while saved state does."""
+    window = vertex.strategy.window
+    assert window is not None
+    before, after = catalog.epochs.durable_snapshot(vertex), catalog.epochs.snapshot(vertex.name, epoch)
+    now = min(after.ctis.values())
+    tops = [top for node, top in before.tops.items() if node != OUTPUT]
+    if vertex.base is None and tops and max(tops) > now - window:
+        return None
+    positions: dict[str, int] = {}
+    for name, end in after.positions.items():
+        start = before.positions.get(name, 0)
+        first = start if now == BEGINNING else catalog.streams.first_after(name, now - window, start)
+        positions[name] = end if first is None else min(first, end)
+    ctis = {name: catalog.streams.cti_at(name, seq) for name, seq in positions.items()}
+    return Snapshot(positions=positions, ctis=ctis)
 
 
 def low_water(catalog: Catalog, row: StreamRow) -> int:

@@ -8,12 +8,13 @@ from functools import partial
 from pathlib import Path
 
 from waterclock import crashpoints
-from waterclock.catalog import StreamRow
-from waterclock.runtime.garbage import collectable, low_water
+from waterclock.catalog import Snapshot, StreamRow, Vertex
+from waterclock.plan.strategy import REPLAY
+from waterclock.runtime.garbage import collectable, low_water, replay_base
 from waterclock.runtime.log import StreamReader
 from waterclock.runtime.store import Store
 from waterclock.schema import VS, bounds
-from waterclock.storage.blobs import PARQUET, Blob, checksum, sync_file
+from waterclock.storage.blobs import PARQUET, Blob, checksum, sync_new
 from waterclock.streams import Segment
 
 GROUP = 16
@@ -47,6 +48,8 @@ class Keeper:
         """How long the last sync took."""
         self._tidied = time.monotonic()
         self._swept = 0.0
+        self._saved: dict[str, float] = {}
+        """When the last checkpoint of each vertex was begun."""
         self._busy: dict[str, int] = {}
         """The epochs of the vertices at the last look."""
         self._unnamed: dict[str, float] = {}
@@ -63,29 +66,54 @@ class Keeper:
         return worked
 
     def close(self) -> None:
-        self.sync()
+        self.sync(checkpoint=True)
 
-    def sync(self) -> bool:
-        """Moves the durable marks up to what is committed now."""
+    def sync(self, checkpoint: bool = False) -> bool:
+        """What is committed now survives a power cut: the output at once, the state when its checkpoint is due."""
         catalog = self._store.catalog
-        behind = [v for v in catalog.epochs.vertices() if v.name in self._vertices and v.durable < v.epoch]
-        if not behind:
+        ours = [v for v in catalog.epochs.vertices() if v.name in self._vertices and v.durable < v.epoch]
+        behind = [v for v in ours if v.stored < v.epoch]
+        saving = [v for v in ours if v.lost is None and (checkpoint or self._is_due(v))]
+        if not behind and not saving:
             return False
         began = time.perf_counter()
         ends = {v.name: catalog.epochs.snapshot(v.name, v.epoch).output_end for v in behind}
-        self._store.sync_files()
+        paths: set[str] = set()
+        for vertex in behind:
+            paths |= catalog.streams.paths_of(vertex.name, catalog.streams.get(vertex.name).durable)
+        bases: dict[str, Snapshot | None] = {}
+        for vertex in saving:
+            self._saved[vertex.name] = time.monotonic()
+            if vertex.strategy.kind == REPLAY:
+                base = replay_base(catalog, vertex, vertex.epoch)
+                if base is not None:
+                    bases[vertex.name] = base
+            else:
+                bases[vertex.name] = None
+                paths |= catalog.epochs.run_paths(vertex.name, -1 if vertex.base else vertex.durable, vertex.epoch)
+        if not behind and not bases:
+            return False
+        self._store.sync(paths)
         crashpoints.reach("sync.before_mark")
 
         def mark() -> None:
             for vertex in behind:
-                catalog.epochs.set_durable(vertex.name, vertex.epoch)
+                catalog.epochs.set_stored(vertex.name, vertex.epoch)
                 catalog.streams.set_durable(vertex.name, ends[vertex.name])
+            for vertex in saving:
+                if vertex.name in bases:
+                    catalog.epochs.set_durable(vertex.name, vertex.epoch, bases[vertex.name])
 
         catalog.transact(mark, self._store.lease, durable=True)
         self.sync_seconds = time.perf_counter() - began
         crashpoints.reach("sync.after_mark")
         self._store.bell.ring()
         return True
+
+    def _is_due(self, vertex: Vertex) -> bool:
+        if vertex.strategy.epochs is not None:
+            return vertex.epoch - vertex.durable >= vertex.strategy.epochs
+        return time.monotonic() - self._saved.get(vertex.name, 0.0) >= vertex.strategy.every / 1e6
 
     def tidy(self) -> None:
         """Forget, compact, trim, sweep."""
@@ -119,7 +147,7 @@ class Keeper:
         path = f"streams/{row.name}/{uuid.uuid4().hex}.parquet"
         target = self._store.root / path
         frame.write_parquet(target, compression="zstd")
-        sync_file(target)
+        sync_new(target)
         crashpoints.reach("compact.after_file")
         data = target.read_bytes()
         blob = Blob(path, 0, len(data), checksum(data), PARQUET)
@@ -140,7 +168,8 @@ class Keeper:
     def sweep(self) -> None:
         """Removes files that nothing names: of lost attempts, merged runs, compacted and trimmed segments."""
         catalog = self._store.catalog
-        committed = {v.name: v.epoch for v in catalog.epochs.vertices()}
+        # What rebuilds lost state writes files for epochs that were committed long ago.
+        committed = {v.name: -1 if v.lost else v.epoch for v in catalog.epochs.vertices()}
         on_disk = [path for folder in ("streams", "state") for path in (self._store.root / folder).glob("*/*")]
         # Named after the listing: a file that is committed in between is named by then.
         named = {*catalog.streams.paths(), *catalog.epochs.paths(), *self._store.open_paths()}

@@ -1,50 +1,125 @@
-"""Recovery is loading a snapshot and executing the recorded intents again.
+"""Recovery is loading what is durable and computing what came behind it again.
 
-Committed rows and runs beyond the durable mark may be gone after a power cut. They are found by length and
-checksum; the vertex goes back to its durable snapshot and computes the same again, checked by digest.
+Committed rows and runs that were not synced may be gone after a power cut. They are found by length and checksum.
+Output that is gone comes from executing the recorded intents again, checked by digest; state that is gone is rebuilt
+(see ``rebuild``), for the keys that lost it, from the last checkpoint or from the events that still matter. Output that
+is there is not written again.
 """
 
 from __future__ import annotations
 
-from waterclock.catalog import Catalog, Snapshot
+from waterclock.catalog import Catalog, Keys, Snapshot, Vertex
 from waterclock.errors import RunError, StoreError
+from waterclock.hashing import SPACE
+from waterclock.operators.registry import operator_of
+from waterclock.optimizer.cut import VertexPlan
 from waterclock.runtime.store import Store
+from waterclock.state import Run
 from waterclock.storage import Damaged, read
 from waterclock.storage.blobs import Blob
 
+EVERY_KEY: Keys = ((0, SPACE),)
 
-def check_tail(store: Store, vertex: str) -> None:
-    """At start: reads what was committed but not durable, and rolls back if any of it is damaged."""
+
+def check_tail(store: Store, plan: VertexPlan) -> bool:
+    """At start, or when damage was found: reads what was committed but not synced, and gives up what is damaged."""
     epochs = store.catalog.epochs
-    durable = next((v.durable for v in epochs.vertices() if v.name == vertex), -1)
-    base, newest = epochs.snapshot(vertex, durable), epochs.snapshot(vertex)
-    if newest.epoch <= durable:
-        return
-    segments = store.catalog.streams.segments(vertex, base.output_end, newest.output_end)
-    known = {run.blob for _, run in epochs.runs(vertex, durable)}
-    fresh = [run.blob for _, run in epochs.runs(vertex) if run.blob not in known]
-    blobs = [segment.blob for segment in segments if segment.blob is not None] + fresh
-    if not all(_whole(store, blob) for blob in blobs):
-        roll_back(store, vertex)
+    vertex = epochs.get(plan.name)
+    newest = epochs.snapshot(plan.name)
+    known = {run.blob for _, run in base_of(store.catalog, vertex)}
+    state = [(number, run) for number, run in epochs.runs(plan.name) if run.blob not in known]
+    outputs = store.catalog.streams.segments(
+        plan.name, epochs.snapshot(plan.name, vertex.stored).output_end, newest.output_end
+    )
+    whole = all(_whole(store, segment.blob) for segment in outputs if segment.blob is not None)
+    damaged = [run for _, run in state if not _whole(store, run.blob)]
+    if whole and not damaged:
+        return vertex.lost is not None
+    if vertex.epoch > vertex.stored:
+        roll_back(store, plan.name)
+        # Runs that had been merged away are live again.
+        state = [(number, run) for number, run in epochs.runs(plan.name) if run.blob not in known]
+        damaged = [run for _, run in state if not _whole(store, run.blob)]
+    if damaged:
+        _lose(store, plan, vertex, damaged)
+    return True
 
 
 def roll_back(store: Store, vertex: str) -> None:
-    """Back to the durable snapshot; the intents behind it stay recorded and are executed again."""
+    """Back to what is stored; the intents behind it stay recorded and are executed again."""
     catalog = store.catalog
-    durable = next(v.durable for v in catalog.epochs.vertices() if v.name == vertex)
-    if catalog.epochs.snapshot(vertex).epoch <= durable:
+    stored = catalog.epochs.get(vertex).stored
+    if catalog.epochs.snapshot(vertex).epoch <= stored:
         raise StoreError(
-            "STORE.DAMAGED", what=f"the state of {vertex!r}", reason="a durable file is missing or changed",
+            "STORE.DAMAGED", what=f"the output {vertex!r}", reason="a durable file is missing or changed",
             fix="Restore the store's files from a copy.",
         )  # fmt: skip
-    base = catalog.epochs.snapshot(vertex, durable)
+    base = catalog.epochs.snapshot(vertex, stored)
 
     def back() -> None:
-        catalog.epochs.roll_back(vertex, durable)
+        catalog.epochs.roll_back(vertex, stored)
         catalog.epochs.count(vertex, {"rollbacks": 1})
         catalog.streams.roll_back(vertex, base.output_end, base.cti)
 
     catalog.transact(back, store.lease, durable=True)
+
+
+def base_of(catalog: Catalog, vertex: Vertex) -> list[tuple[int, Run]]:
+    """The state that survives anything."""
+    return catalog.epochs.runs(vertex.name, vertex.durable) if vertex.base is None else []
+
+
+def _lose(store: Store, plan: VertexPlan, vertex: Vertex, damaged: list[Run]) -> None:
+    """Gives up the state of the keys that a damaged run is about; it is rebuilt from the base."""
+    epochs = store.catalog.epochs
+    base = dict(base_of(store.catalog, vertex))
+    now = dict(epochs.runs(plan.name))
+    fresh = {number: run for number, run in now.items() if number not in base}
+    merged = {number: run for number, run in base.items() if number not in now}
+    ranges = [*(vertex.lost or ()), *((run.least_hash, run.greatest_hash + 1) for run in damaged)]
+    lost = closure(ranges, [*fresh.values(), *merged.values()]) if can_be_partial(plan) else EVERY_KEY
+    gone = [number for number, run in fresh.items() if _inside(run, lost)]
+    revived = [number for number, run in merged.items() if _inside(run, lost)]
+
+    def lose() -> None:
+        epochs.lose(plan.name, lost, gone, revived)
+        epochs.count(plan.name, {"rebuilds": 1})
+
+    store.catalog.transact(lose, store.lease, durable=True)
+
+
+def can_be_partial(plan: VertexPlan) -> bool:
+    """Whether the state of some keys follows from the input without that of others."""
+    shared = any(spec.shared for node in plan.nodes for spec in operator_of(node.node).tables)
+    return plan.stages == 2 and not shared
+
+
+def closure(found: list[tuple[int, int]], others: list[Run]) -> Keys:
+    """The least ranges of keys around these that no run is partly in."""
+    while True:
+        found = _joined(found)
+        grown = found + [
+            (run.least_hash, run.greatest_hash + 1)
+            for run in others
+            if any(low <= run.greatest_hash and run.least_hash < high for low, high in found)
+        ]
+        if _joined(grown) == found:
+            return tuple(found)
+        found = grown
+
+
+def _joined(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    joined: list[tuple[int, int]] = []
+    for low, high in sorted(ranges):
+        if joined and low <= joined[-1][1]:
+            joined[-1] = joined[-1][0], max(high, joined[-1][1])
+        else:
+            joined.append((low, high))
+    return joined
+
+
+def _inside(run: Run, keys: Keys) -> bool:
+    return any(low <= run.least_hash and run.greatest_hash < high for low, high in keys)
 
 
 def check_output(catalog: Catalog, vertex: str, snapshot: Snapshot) -> None:
@@ -63,6 +138,11 @@ def producer_of(store: Store, damage: Damaged) -> str | None:
     if parts[0] != "streams":
         return None
     return parts[1] if any(vertex.name == parts[1] for vertex in store.catalog.epochs.vertices()) else None
+
+
+def beyond_repair(damage: Damaged) -> StoreError:
+    fix = "It was durable and cannot be computed again: restore the file from a copy."
+    return StoreError("STORE.DAMAGED", what=damage.blob.path, reason=damage.reason, fix=fix)
 
 
 def _whole(store: Store, blob: Blob) -> bool:

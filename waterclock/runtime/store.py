@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from pathlib import Path
 
 from waterclock.catalog import Catalog, Lease
 from waterclock.errors import WaterclockError
 from waterclock.runtime.lease import LeaseKeeper
 from waterclock.storage import Blob, GrowingFile
-from waterclock.storage.blobs import sync_file
+from waterclock.storage.blobs import disk_error, sync_file
+from waterclock.storage.growing import GROWING
 
 
 class Bell:
@@ -40,7 +42,6 @@ class Store:
         self._lease_keeper = LeaseKeeper(catalog, lease) if lease is not None else None
         self.bell = Bell()
         self._growing: dict[str, GrowingFile] = {}
-        self._unsynced: set[str] = set()
         self._lock = threading.Lock()
 
     def growing(self, directory: str) -> GrowingFile:
@@ -54,25 +55,24 @@ class Store:
         if blob is None:
             assert data is not None
             return self.growing(directory).append(data)
-        with self._lock:
-            self._unsynced.add(blob.path)
         return blob
 
-    def sync_files(self) -> None:
-        """Everything kept before this call survives a power cut when it returns."""
-        with self._lock:
-            files, self._unsynced = self._unsynced, set()
-            growing = list(self._growing.values())
-        for file in growing:
-            file.sync()
-        for path in files:
-            if (self.root / path).exists():
-                sync_file(self.root / path)
+    def sync(self, paths: Iterable[str]) -> None:
+        """These files survive a power cut when it returns, whichever process wrote them."""
+        files = [self.root / path for path in paths]
+        names = {path.parent for path in files if path.suffix != GROWING}  # which has its name synced when it is made
+        for path in (*files, *names):
+            try:
+                sync_file(path)
+            except FileNotFoundError:
+                pass  # what was in it is in another one by now, which was synced before it was named
+            except OSError as error:
+                raise disk_error(error, path) from error
 
     def open_paths(self) -> set[str]:
         """Files that are still written to."""
         with self._lock:
-            return {file.path for file in self._growing.values()} | set(self._unsynced)
+            return {file.path for file in self._growing.values()}
 
     def close(self) -> None:
         for file in self._growing.values():

@@ -69,10 +69,12 @@ class Step:
     """Runs of each node that this step rewrites; all tables together."""
     filters: dict[str, tuple[Expr, ...]] = field(default_factory=dict)
     """By input stream: rows for which one of these holds are left out."""
+    only: tuple[tuple[int, int], ...] = ()
+    """The ranges of keys to be computed, of a plan with one stage behind the first; empty: all."""
 
     def keys(self, stage: int) -> list[tuple[int, int]]:
         """The range of keys of each task of a stage behind the first."""
-        return ranges(self.parts[stage - 1])
+        return list(self.only) or ranges(self.parts[stage - 1])
 
     def has_input_of(self, other: Step | None) -> bool:
         """What was read for the other one is what this one needs."""

@@ -12,7 +12,7 @@ from functools import partial
 
 from waterclock import crashpoints
 from waterclock.catalog import Commit, Intent, Snapshot
-from waterclock.errors import RunError, StoreError, UserError, WaterclockError
+from waterclock.errors import RunError, UserError, WaterclockError
 from waterclock.expr import Expr
 from waterclock.lang.sql.predicate import predicate
 from waterclock.operators.registry import latest as latest_of
@@ -25,13 +25,15 @@ from waterclock.runtime.inprocess import InProcessRunner
 from waterclock.runtime.measured import counted
 from waterclock.runtime.metrics.figures import Task
 from waterclock.runtime.metrics.windows import Epoch, Progress, Tasks
-from waterclock.runtime.recovery import check_output, producer_of, roll_back
+from waterclock.runtime.pieces import grouped, kept_runs, pieces_of, rows_of, times_of
+from waterclock.runtime.rebuild import rebuild
+from waterclock.runtime.recovery import beyond_repair, check_output, check_tail, producer_of, roll_back
 from waterclock.runtime.runner import Runner
 from waterclock.runtime.store import Store
 from waterclock.runtime.task import Program, Report, Step
 from waterclock.state import Run, pick_merge
-from waterclock.storage import Blob, Damaged
-from waterclock.streams import Piece, Segment
+from waterclock.storage import Damaged
+from waterclock.streams import Segment
 from waterclock.time import BEGINNING, FOREVER
 
 POLL = 0.05
@@ -151,6 +153,8 @@ class VertexWorker:
 
     def _recover(self) -> list[c.Instruction]:
         epochs = self.store.catalog.epochs
+        if epochs.get(self.vertex).lost is not None:
+            rebuild(self.store, self.program, self.runner, self._split, self.max_rows)
         self._promised = None
         self._coordinator = c.Coordinator(self.inputs, self._split)
         snapshot = epochs.snapshot(self.vertex)
@@ -204,7 +208,7 @@ class VertexWorker:
 
     def _execute(self, intent: Intent) -> list[c.Instruction]:
         began = time.perf_counter()
-        rows = _rows(intent)
+        rows = rows_of(intent)
         while True:
             step, merged, arrived = self._resolve(intent)
             small = rows == 0 and sum(run.blob.length for runs in step.runs.values() for run in runs) < SMALL_STATE
@@ -215,7 +219,8 @@ class VertexWorker:
                 break
             except Damaged as damage:
                 if damage.blob in {run.blob for runs in step.runs.values() for run in runs}:
-                    roll_back(self.store, self.vertex)
+                    if not check_tail(self.store, self.program.plan):
+                        raise beyond_repair(damage) from None
                     return self._recover()
                 self._wait_for_repair(damage)
         self._done = Done(reports, merged, arrived, began, time.perf_counter() - started)
@@ -236,8 +241,8 @@ class VertexWorker:
             return None
         self._promised = offers
         ctis = {name: taken.new for name, taken in following.inputs.items()}
-        filters = self._filters(following)
-        return Step(following.epoch, self._pieces(following)[0], following.parts, ctis, {}, {}, {}, {}, {}, filters)
+        pieces, filters = pieces_of(self.store.catalog, following)[0], self._filters(following)
+        return Step(following.epoch, pieces, following.parts, ctis, {}, {}, {}, {}, {}, filters)
 
     def _is_there(self, intent: Intent) -> bool:
         marks = self.store.catalog.streams.marks()
@@ -246,8 +251,7 @@ class VertexWorker:
     def _wait_for_repair(self, damage: Damaged) -> None:
         producer = self._peers.get(producer_of(self.store, damage) or "")
         if producer is None:
-            fix = "It was durable and cannot be computed again: restore the file from a copy."
-            raise StoreError("STORE.DAMAGED", what=damage.blob.path, reason=damage.reason, fix=fix)
+            raise beyond_repair(damage)
         target = self.store.catalog.epochs.snapshot(producer.vertex).epoch
         producer.damaged.set()
         self.store.bell.ring()
@@ -284,9 +288,7 @@ class VertexWorker:
         """Names to files: the pieces of each reading task, and the state. And when the oldest row came."""
         snapshot = self._coordinator.snapshot
         numbered = self.store.catalog.epochs.runs(self.vertex)
-        runs: dict[str, list[Run]] = {}
-        for _, run in numbered:
-            runs.setdefault(run.operator, []).append(run)
+        runs = grouped(run for _, run in numbered)
         merges: dict[str, tuple[Run, ...]] = {}
         for operator, its_runs in runs.items():
             for table in {run.table for run in its_runs}:
@@ -294,7 +296,7 @@ class VertexWorker:
                     [run for run in its_runs if run.table == table]
                 )
         merging = {run for group in merges.values() for run in group}
-        pieces, arrived = self._pieces(intent)
+        pieces, arrived = pieces_of(self.store.catalog, intent)
         step = Step(
             epoch=intent.epoch,
             pieces=pieces,
@@ -303,35 +305,11 @@ class VertexWorker:
             node_ctis=snapshot.node_ctis,
             tops=snapshot.tops,
             lows=snapshot.lows,
-            runs={operator: tuple(its_runs) for operator, its_runs in runs.items()},
+            runs=runs,
             merges=merges,
             filters=self._filters(intent),
         )
         return step, tuple(number for number, run in numbered if run in merging), arrived
-
-    def _pieces(self, intent: Intent) -> tuple[tuple[tuple[tuple[str, Piece], ...], ...], int | None]:
-        rows = _rows(intent)
-        share = -(-rows // intent.readers) if rows else 1
-        tasks: list[list[tuple[str, Piece]]] = [[] for _ in range(intent.readers)]
-        taken_rows = 0
-        arrived: list[int] = []
-        for name, taken in intent.inputs.items():
-            at = taken.start
-            for segment in self.store.catalog.streams.segments(name, taken.start, taken.end):
-                assert segment.blob is not None
-                if segment.arrived is not None:
-                    arrived.append(segment.arrived)
-                while at < min(segment.end, taken.end):
-                    task = taken_rows // share
-                    size = min(segment.end, taken.end) - at
-                    size = min(size, (task + 1) * share - taken_rows)
-                    tasks[task].append((name, Piece(segment.blob, at - segment.first, size, segment.external)))
-                    at += size
-                    taken_rows += size
-            if at < taken.end:
-                first = self.store.catalog.streams.get(name).first
-                raise StoreError("STREAM.TRIMMED", seq=at, stream=name, first=first)
-        return tuple(tuple(task) for task in tasks), min(arrived, default=None)
 
     # -- commit --------------------------------------------------------------------------------------------
 
@@ -341,7 +319,7 @@ class VertexWorker:
         done = self._done
         assert done is not None
         segments, snapshot = self._output(intent, before, done.reports)
-        runs = self._kept_runs(done.reports)
+        runs = kept_runs(self.store, self.vertex, done.reports)
         check_output(catalog, self.vertex, snapshot)
         crashpoints.reach("epoch.before_commit")
 
@@ -393,23 +371,13 @@ class VertexWorker:
         if cti > before.cti:
             # Data first, then time: the CTI stands behind the last row.
             segments.append(Segment(at, 0, cti, None, BEGINNING, BEGINNING))
-        lows: dict[str, int] = {}
-        for report in reports:
-            for name, low in report.lows.items():
-                lows[name] = min(low, lows.get(name, low))  # what one range of keys still needs, stays
-        node_ctis: dict[str, int] = {}
-        tops = {OUTPUT: latest}
-        for report in reports:
-            for name, seen in report.ctis.items():
-                assert node_ctis.setdefault(name, seen) == seen, "tasks of a stage differ in time"
-            for name, top in report.tops.items():
-                tops[name] = max(top, tops.get(name, top))
+        node_ctis, tops, lows = times_of(reports)
         snapshot = Snapshot(
             epoch=intent.epoch,
             positions={name: taken.end for name, taken in intent.inputs.items()},
             ctis=after,
             node_ctis=node_ctis,
-            tops=tops,
+            tops=tops | {OUTPUT: latest},
             lows=lows,
             cti=cti,
             output_end=at,
@@ -417,23 +385,6 @@ class VertexWorker:
             digest=sum(digest for *_, digest in parts) % 2**64,
         )
         return segments, counted(before, snapshot, intent, reports)
-
-    def _kept_runs(self, reports: list[Report]) -> tuple[Run, ...]:
-        kept: list[Run] = []
-        seen: set[Blob | None] = set()
-        for report in sorted(reports, key=lambda report: (report.stage, report.index)):
-            for node, table, level, saved in report.runs:
-                if saved.blob is not None and saved.blob in seen:
-                    continue  # rows that arrived in a file, which every task of the stage has kept
-                seen.add(saved.blob)
-                blob = self.store.keep(f"state/{self.vertex}", saved.blob, saved.data)
-                (least_hash, least_vs), (greatest_hash, greatest_ve) = saved.least, saved.greatest
-                kept.append(Run(node, table, blob, saved.rows, least_hash, greatest_hash, least_vs, greatest_ve, level))
-        return tuple(kept)
-
-
-def _rows(intent: Intent) -> int:
-    return sum(taken.end - taken.start for taken in intent.inputs.values())
 
 
 def _behind(intent: Intent) -> Snapshot:

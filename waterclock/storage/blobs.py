@@ -147,14 +147,19 @@ def read_bytes(root: Path, blob: Blob) -> bytes | memoryview:
         raise Damaged(blob, "missing") from None
 
 
-def sync_file(path: Path) -> None:
+def sync_new(path: Path) -> None:
     """Makes a file's bytes and its name survive a power cut."""
-    for target in (path, path.parent):
-        descriptor = os.open(target, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    sync_file(path)
+    sync_file(path.parent)
+
+
+def sync_file(path: Path) -> None:
+    """Makes the bytes of a file, or the names in a directory, survive a power cut."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def disk_error(error: OSError, path: Path) -> StoreError:

@@ -7,7 +7,9 @@ import threading
 import uuid
 from pathlib import Path
 
-from waterclock.storage.blobs import Blob, checksum, disk_error, sync_file
+from waterclock.storage.blobs import Blob, checksum, disk_error, sync_new
+
+GROWING = ".arrows"
 
 
 class GrowingFile:
@@ -62,12 +64,12 @@ class GrowingFile:
 
     def _open_next(self) -> Path:
         self._abandon()
-        self._path = f"{self._directory}/{uuid.uuid4().hex}.arrows"
+        self._path = f"{self._directory}/{uuid.uuid4().hex}{GROWING}"
         target = self._root / self._path
         target.parent.mkdir(parents=True, exist_ok=True)
         self._file = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
         self._length = 0
-        sync_file(target)
+        sync_new(target)
         return target
 
     def _abandon(self) -> None:

@@ -417,7 +417,7 @@ def test_rollbacks_and_what_is_executed_again_are_counted(make_app: Make, tmp_pa
     with sqlite3.connect(
         tmp_path / "store" / "catalog.sqlite"
     ) as connection:  # as if the power had gone before the sync
-        connection.execute("UPDATE vertices SET durable_epoch = -1")
+        connection.execute("UPDATE vertices SET durable_epoch = -1, stored_epoch = -1")
     catalog = Catalog.open(tmp_path / "store")
     roll_back(Store(catalog, None), "out")
     app.run(mode="offline")

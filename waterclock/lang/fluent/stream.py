@@ -32,6 +32,7 @@ from waterclock.plan import (
 )
 from waterclock.plan.drawing import picture_of, schema_table, scrolling, svg
 from waterclock.plan.join import ONE_SIDED
+from waterclock.plan.strategy import Strategy
 from waterclock.schema import Schema
 from waterclock.time import FOREVER, Duration, micros
 
@@ -39,7 +40,7 @@ from waterclock.time import FOREVER, Duration, micros
 class Outputs(Protocol):
     """The app that a stream belongs to, as far as streams know it."""
 
-    def add_output(self, name: str | None, plan: Node, sink: Any) -> None: ...
+    def add_output(self, name: str | None, plan: Node, sink: Any, recovery: Strategy | None = None) -> None: ...
 
     def explain_plan(self, plan: Node, stage: str) -> str: ...
 
@@ -264,14 +265,17 @@ class Stream:
         """At every start the events since the ``n``-th last distinct start time; see ``Grouped.last``."""
         return self.group_by().last(n, result)
 
-    def to(self, sink: Any, name: str | None = None) -> Stream:
-        """Makes this an output of the app, delivered to ``sink`` and kept as the stream ``name``."""
-        self._app.add_output(name, self._plan, sink)
+    def to(self, sink: Any, name: str | None = None, *, recovery: Strategy | None = None) -> Stream:
+        """Makes this an output of the app, delivered to ``sink`` and kept as the stream ``name``.
+
+        ``recovery`` says how lost state is had again: ``wc.checkpoint``, ``wc.replay`` or ``wc.replicate``.
+        """
+        self._app.add_output(name, self._plan, sink, recovery)
         return self
 
-    def into(self, name: str) -> Stream:
-        """Makes this an output that is only kept as the stream ``name``; others may read it."""
-        self._app.add_output(name, self._plan, None)
+    def into(self, name: str, *, recovery: Strategy | None = None) -> Stream:
+        """Makes this an output that is only kept as the stream ``name``; others may read it. See ``to``."""
+        self._app.add_output(name, self._plan, None, recovery)
         return self
 
     def explain(self, stage: str | None = None) -> str:

@@ -52,8 +52,9 @@ STATEMENTS = {
         "dear =\nSELECT who, cost\nFROM calls\nWHERE cost > 2;\n\nSELECT *\nFROM dear",
     ),
     "OUTPUT": Clause(
-        "OUTPUT query [AS name] [TO sink]",
-        "Runs a query: its results are kept as the stream `name` and delivered to the sink.",
+        "OUTPUT query [AS name] [TO sink] [RECOVERY strategy]",
+        "Runs a query: its results are kept as the stream `name` and delivered to the sink. "
+        "How lost state is had again: `RECOVERY checkpoint('10s')`, `replay()` or `replicate(2)`.",
         "homes =\nSELECT who\nFROM clicks\nWHERE page = 'home';\n\nOUTPUT homes AS at_home TO jsonl('at_home.jsonl');",
     ),
     "SET": Clause(

@@ -17,6 +17,7 @@ from waterclock.lang.sql.names import listed, match, nearest
 from waterclock.lang.sql.parse import parse
 from waterclock.lang.sql.source import Source, Span
 from waterclock.plan import Node
+from waterclock.plan.strategy import STRATEGIES, Strategy
 
 Factory = Callable[..., Any]
 
@@ -42,7 +43,7 @@ class Target(Protocol):
 
     def late_rows(self, name: str) -> Node: ...
 
-    def add_output(self, name: str, plan: Node, sink: Any) -> None: ...
+    def add_output(self, name: str, plan: Node, sink: Any, recovery: Strategy | None) -> None: ...
 
     def unbounded(self, plan: Node) -> tuple[str, Node] | None:
         """The first operator whose state would have no bound, and what it would do; None if that is allowed."""
@@ -198,12 +199,13 @@ class Program:
             fix = f"Give the output a name of its own: OUTPUT {node.query.text} AS {name.text}_out TO ..."
             raise context.error("SQL.DUPLICATE_NAME", name.span, name=name.text, fix=fix)
         sink = None if node.sink is None else self._connect(context, node.sink, "sink", self.target.sinks)
+        recovery = None if node.recovery is None else self._connect(context, node.recovery, "strategy", STRATEGIES)
         problem = self.target.unbounded(plan)
         if problem is not None:
             span = self.places.get(problem[1].identity, node.query.span)
             raise context.error("SQL.UNBOUNDED", span, what=_shown(self.source, span), problem=problem[0])
         try:
-            self.target.add_output(name.text, plan, sink)
+            self.target.add_output(name.text, plan, sink, recovery)
         except ConfigError as error:
             raise self.source.caused(error, node.span) from None
         self.outputs[name.text] = node.span

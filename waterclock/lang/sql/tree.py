@@ -262,6 +262,7 @@ class Output(Tree):
     query: Word
     name: Word | None
     sink: Connector | Parameter | None
+    recovery: Connector | Parameter | None
 
 
 @dataclass(frozen=True)

@@ -271,7 +271,8 @@ class Statements(Queries):
         sink = None
         if self.accept("TO"):
             sink = self._connector("a sink")
-        return tree.Output(query, name, sink, span=self.since(start))
+        recovery = self._connector("a strategy") if self.accept("RECOVERY") else None
+        return tree.Output(query, name, sink, recovery, span=self.since(start))
 
     def _connector(self, what: str) -> tree.Connector | tree.Parameter:
         start = self.here
