@@ -171,7 +171,9 @@ def test_only_the_keys_that_lost_their_state_are_computed(make_app: Make, tmp_pa
 def test_a_replay_keeps_its_window_of_input_and_no_more(make_app: Make, tmp_path: Path) -> None:
     app = make_app(store=tmp_path / "store", epoch_rows=25)
     streams = declare(app, "windowed", wc.replay())
-    feed(app, streams, slice(0, 360))
+    for start in range(0, 360, 20):
+        streams[0].push(rows(0)[start : start + 20])
+    app.run(mode="offline")
     catalog = Catalog.open(tmp_path / "store")
     vertex = catalog.epochs.get("out")
     assert vertex.base is not None
