@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from waterclock.catalog import counters
 from waterclock.catalog.database import Database, transactional
@@ -82,6 +82,14 @@ class Snapshot:
         return json.dumps(asdict(self), sort_keys=True)
 
 
+class Standing(NamedTuple):
+    """What a vertex's next epoch builds on. A result that was computed from another one cannot be committed."""
+
+    epoch: int
+    generation: int
+    """How often it was rolled back: the same epoch done again has other files."""
+
+
 @dataclass(frozen=True)
 class Vertex:
     name: str
@@ -103,6 +111,7 @@ class Commit:
     added: tuple[Run, ...]
     merged: tuple[int, ...]
     """Ids of runs whose rows are now in added ones."""
+    generation: int = 0
 
 
 class Epochs:
@@ -171,6 +180,16 @@ class Epochs:
     def failed(self, vertex: str, epoch: int) -> None:
         counters.failed(self._db, "vertices", vertex, epoch)
 
+    @transactional
+    def record(self, vertex: str, intent: Intent, generation: int) -> Intent | None:
+        """Writes an intent, unless another driver was faster: gives the one that holds, None if it was even done."""
+        if self.standing(vertex) != (intent.epoch - 1, generation):
+            return None
+        pending = self.pending(vertex)
+        if pending is None:
+            self.write_intent(vertex, intent)
+        return pending or intent
+
     def write_intent(self, vertex: str, intent: Intent) -> None:
         self._db.execute("INSERT INTO epochs VALUES (?, ?, ?, NULL, NULL)", vertex, intent.epoch, intent.to_json())
 
@@ -183,10 +202,17 @@ class Epochs:
             )
         )  # fmt: skip
 
+    def standing(self, vertex: str) -> Standing:
+        return Standing(*self._db.query("SELECT epoch, generation FROM vertices WHERE name = ?", vertex)[0])
+
     def tasks(self, vertex: str) -> int | None:
         """How many tasks the stages of its epochs get, if somebody said so."""
-        found: int | None = self._db.query("SELECT tasks FROM vertices WHERE name = ?", vertex)[0][0]
-        return found
+        return self.heard(vertex)[0]
+
+    def heard(self, vertex: str) -> tuple[int | None, Standing]:
+        """Its tasks, and where it stands: one query, made in every turn of an idle vertex."""
+        row = self._db.query("SELECT tasks, epoch, generation FROM vertices WHERE name = ?", vertex)[0]
+        return row[0], Standing(*row[1:])
 
     def set_tasks(self, vertex: str, tasks: int | None) -> None:
         self._db.execute("UPDATE vertices SET tasks = ? WHERE name = ?", tasks, vertex)
@@ -217,7 +243,7 @@ class Epochs:
             vertex,
             epoch,
         )
-        self._db.execute("UPDATE vertices SET epoch = ? WHERE name = ?", epoch, vertex)
+        self._db.execute("UPDATE vertices SET epoch = ?, generation = generation + 1 WHERE name = ?", epoch, vertex)
         self._db.execute("DELETE FROM runs WHERE vertex = ? AND added > ?", vertex, epoch)
         self._db.execute("UPDATE runs SET removed = NULL WHERE vertex = ? AND removed > ?", vertex, epoch)
 
@@ -230,14 +256,14 @@ class Epochs:
 
     @transactional
     def commit(self, vertex: str, commit: Commit) -> bool:
-        """Marks the epoch done and moves the state. False, and nothing done, if it was committed before."""
+        """Marks the epoch done and moves the state. False, and nothing done, if another commit was faster, the vertex
+        was rolled back meanwhile, or the epoch is to be done in another way."""
         epoch = commit.intent.epoch
-        done = self._db.execute(
-            "UPDATE epochs SET snapshot = ? WHERE vertex = ? AND epoch = ? AND snapshot IS NULL",
-            commit.snapshot.to_json(), vertex, epoch,
-        )  # fmt: skip
-        if not done:
+        if self.standing(vertex) != (epoch - 1, commit.generation) or self.pending(vertex) != commit.intent:
             return False
+        self._db.execute(
+            "UPDATE epochs SET snapshot = ? WHERE vertex = ? AND epoch = ?", commit.snapshot.to_json(), vertex, epoch
+        )
         self._db.execute("UPDATE vertices SET epoch = ? WHERE name = ?", epoch, vertex)
         for run in commit.merged:
             self._db.execute("UPDATE runs SET removed = ? WHERE id = ?", epoch, run)

@@ -11,7 +11,7 @@ from waterclock import crashpoints
 from waterclock.catalog import StreamRow
 from waterclock.runtime.garbage import collectable, low_water
 from waterclock.runtime.log import StreamReader
-from waterclock.runtime.store import Store
+from waterclock.runtime.store import NAMED_WITHIN, Store
 from waterclock.schema import VS, bounds
 from waterclock.storage.blobs import PARQUET, Blob, checksum, sync_file
 from waterclock.streams import Segment
@@ -26,7 +26,7 @@ LARGE = 4 << 20
 """Segments of this many bytes wait until the app has time: they do no harm but take space."""
 MOST_LARGE = 64
 """But no more of them than this."""
-ORPHAN_AGE = 60.0
+ORPHAN_AGE = 2 * NAMED_WITHIN
 """A growing file that nobody names is removed when it is this old: another process may be about to commit to it."""
 GRACE = 5.0
 """A file that nobody names any more is removed after this long: a reader may have just looked it up."""
@@ -49,8 +49,8 @@ class Keeper:
         self._swept = 0.0
         self._busy: dict[str, int] = {}
         """The epochs of the vertices at the last look."""
-        self._unnamed: dict[str, float] = {}
-        """Files that nobody named when last looked, and since when."""
+        self._unnamed: dict[tuple[str, int], float] = {}
+        """Files that nobody named when last looked, as they were changed last, and since when."""
 
     def request_stop(self) -> None:
         pass
@@ -143,18 +143,30 @@ class Keeper:
         committed = {v.name: v.epoch for v in catalog.epochs.vertices()}
         on_disk = [path for folder in ("streams", "state") for path in (self._store.root / folder).glob("*/*")]
         # Named after the listing: a file that is committed in between is named by then.
-        named = {*catalog.streams.paths(), *catalog.epochs.paths(), *self._store.open_paths()}
+        # In a transaction: no other driver is in the middle of a commit, between its look at the clock and the end.
+        named, drivers = catalog.transact(
+            lambda: ({*catalog.streams.paths(), *catalog.epochs.paths()}, catalog.leases.drivers())
+        )
+        named |= self._store.open_paths()
         now, before, self._unnamed = time.monotonic(), self._unnamed, {}
         for path in on_disk:
             relative = str(path.relative_to(self._store.root))
             if relative in named:
                 continue
+            try:
+                key = relative, path.stat().st_mtime_ns
+            except FileNotFoundError:
+                continue
             # While the catalog cannot be reached nobody can name a file: that time does not count.
-            since = max(before.get(relative, now), catalog.reachable_since)
-            if now - since >= min(GRACE, self._orphan_age) and self._is_orphan(path, committed):
+            since = max(before.get(key, now), catalog.reachable_since)
+            # What another driver appends to is told by our own clock: that of the files may be set.
+            patience = (
+                self._orphan_age if len(drivers) > 1 and path.suffix == ".arrows" else min(GRACE, self._orphan_age)
+            )
+            if now - since >= patience and self._is_orphan(path, committed):
                 path.unlink(missing_ok=True)
             else:
-                self._unnamed[relative] = since
+                self._unnamed[key] = since
 
     def _is_orphan(self, path: Path, committed: dict[str, int]) -> bool:
         if path.name.startswith("e") and "-" in path.name:

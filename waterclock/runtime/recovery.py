@@ -28,9 +28,14 @@ def check_tail(store: Store, vertex: str) -> None:
         roll_back(store, vertex)
 
 
-def roll_back(store: Store, vertex: str) -> None:
-    """Back to the durable snapshot; the intents behind it stay recorded and are executed again."""
+def roll_back(store: Store, vertex: str, generation: int | None = None) -> None:
+    """Back to the durable snapshot; the intents behind it stay recorded and are executed again.
+
+    Nothing is done if that has happened since ``generation``: another driver has found the damage too.
+    """
     catalog = store.catalog
+    if generation not in (None, catalog.epochs.standing(vertex).generation):
+        return
     durable = next(v.durable for v in catalog.epochs.vertices() if v.name == vertex)
     if catalog.epochs.snapshot(vertex).epoch <= durable:
         raise StoreError(
@@ -40,11 +45,20 @@ def roll_back(store: Store, vertex: str) -> None:
     base = catalog.epochs.snapshot(vertex, durable)
 
     def back() -> None:
+        if generation not in (None, catalog.epochs.standing(vertex).generation):
+            return
         catalog.epochs.roll_back(vertex, durable)
         catalog.epochs.count(vertex, {"rollbacks": 1})
         catalog.streams.roll_back(vertex, base.output_end, base.cti)
 
     catalog.transact(back, store.lease, durable=True)
+
+
+def roll_back_where_named(store: Store, producer: str, damage: Damaged) -> None:
+    """The producer runs in another driver, which finds its vertex rolled back; once, however many readers say so."""
+    row = store.catalog.streams.get(producer)
+    if any(segment.blob == damage.blob for segment in store.catalog.streams.segments(producer, row.first, row.next)):
+        roll_back(store, producer)
 
 
 def check_output(catalog: Catalog, vertex: str, snapshot: Snapshot) -> None:
