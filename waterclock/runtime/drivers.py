@@ -140,7 +140,9 @@ class Succession:
         self._driver = driver
         self._ttl = ttl
         self._observer = Observer()
-        self._waited = False
+        held = store.catalog.leases.get(lease)
+        self._waits = held is not None and not held.given_back
+        """The app was led since this one is there."""
         self.finished = False
         """The app came to its end while this waited: there is nothing to take over."""
 
@@ -150,11 +152,11 @@ class Succession:
         try:
             if held is None:
                 return leases.acquire(self._lease, self._ttl, self._driver)
-            self.finished = self._waited and held.expires == FINISHED
+            self.finished = self._waits and held.expires == FINISHED
             if not self.finished and self._observer.is_free(held):
                 return leases.take(held, self._ttl, self._driver)
         except StoreError as error:
             if error.code not in ("STORE.IN_USE", "STORE.LOCKED"):  # another was faster, or hangs in a transaction
                 raise
-        self._waited = True
+        self._waits = True
         return None

@@ -160,10 +160,9 @@ class Keeper:
             # While the catalog cannot be reached nobody can name a file: that time does not count.
             since = max(before.get(key, now), catalog.reachable_since)
             # What another driver appends to is told by our own clock: that of the files may be set.
-            patience = (
-                self._orphan_age if len(drivers) > 1 and path.suffix == ".arrows" else min(GRACE, self._orphan_age)
-            )
-            if now - since >= patience and self._is_orphan(path, committed):
+            shared = len(drivers) > 1 and path.suffix == ".arrows"
+            grace = self._orphan_age if shared else min(GRACE, self._orphan_age)
+            if now - since >= grace and self._is_orphan(path, committed):
                 path.unlink(missing_ok=True)
             else:
                 self._unnamed[key] = since
