@@ -47,7 +47,7 @@ SPECULATION = {
     "spark.speculation.interval": "50ms",
     "spark.speculation.minTaskRuntime": "200ms",
 }
-"""Files of a task have names of their own for every attempt, and Spark takes the report of one."""
+"""Files have a name of their own for every attempt of a task, and Spark takes the report of one."""
 MODES = ("live", "drain", "offline", "batch")
 _SIDE_OPTIONS = {"late": "late='divert'", "bad": "on_bad='divert'", "quarantine": "ahead='quarantine'"}
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,99}")

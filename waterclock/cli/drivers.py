@@ -62,9 +62,9 @@ def _drivers(catalog: Catalog, app: str) -> list[dict[str, Any]]:
 @click.argument("output")
 @click.argument("driver")
 @show.store_option
-@click.option("--wait/--no-wait", default=True, help="Wait until it runs there alone.  [default: wait]")
+@click.option("--no-wait", is_flag=True, help="Do not wait until it runs there alone.")
 @click.option("--timeout", type=float, default=60.0, show_default=True, metavar="SECONDS", help="For so long at most.")
-def move(output: str, driver: str, store: str, wait: bool, timeout: float) -> None:
+def move(output: str, driver: str, store: str, no_wait: bool, timeout: float) -> None:
     """Let DRIVER run OUTPUT, without a pause.
 
     Both drivers run it until the new one keeps up; of each epoch the first commit counts. The old one drops it then.
@@ -90,7 +90,7 @@ def move(output: str, driver: str, store: str, wait: bool, timeout: float) -> No
         if before == [driver]:
             click.echo(f"{output} runs in {driver} already")
             return
-        if not wait:
+        if no_wait:
             click.echo(f"{output} is moving from {', '.join(before)} to {driver}")
             return
         deadline = time.monotonic() + timeout
