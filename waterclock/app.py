@@ -40,6 +40,15 @@ from waterclock.streams.declaration import BAD_ROWS
 from waterclock.time import FOREVER, Duration, Instant, instant, micros
 from waterclock.usercode import checking
 
+LEAST_LEASE = 100_000
+SPECULATION = {
+    "spark.speculation": "true",
+    "spark.speculation.multiplier": "1.4",
+    "spark.speculation.quantile": "0.5",
+    "spark.speculation.interval": "50ms",
+    "spark.speculation.minTaskRuntime": "200ms",
+}
+"""Files have a name of their own for every attempt of a task, and Spark takes the report of one."""
 MODES = ("live", "drain", "offline", "batch")
 _SIDE_OPTIONS = {"late": "late='divert'", "bad": "on_bad='divert'", "quarantine": "ahead='quarantine'"}
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,99}")
@@ -82,6 +91,9 @@ class App:
     no bound. ``optimize=False`` runs plans as they are written: the same results, computed with more work.
     ``alerts`` says when to raise which alert. ``metrics_port`` serves figures at http://127.0.0.1:PORT/metrics while it
     runs (0: any free port, see ``Handle.metrics_url``).
+    ``lease`` is how long a driver that is not heard of still counts: after that, one that stands by takes over.
+    ``speculation`` lets Spark run a task again elsewhere that takes 1.4 times the median of its stage.
+    ``duplicate_slow`` lets a driver that stands by run vertices too that fall behind: the first commit wins.
     """
 
     store_override: ClassVar[str | None] = None
@@ -92,7 +104,8 @@ class App:
         self, name: str = "app", store: str | os.PathLike[str] | None = None, *, catalog: str | None = None,
         master: str = "local[*,4]", spark: Mapping[str, str] | None = None, epoch_rows: int = 2_000_000,
         tasks: int | None = None, allow_unbounded: bool = False, optimize: bool = True,
-        alerts: Alerts | None = None, metrics_port: int | None = None,
+        alerts: Alerts | None = None, metrics_port: int | None = None, lease: Duration = "10s",
+        speculation: bool = False, duplicate_slow: bool = False,
     ) -> None:  # fmt: skip
         _check_name(name)
         for option, value in (("epoch_rows", epoch_rows), ("tasks", tasks)):
@@ -111,6 +124,9 @@ class App:
         self.optimize = optimize
         self.alerts = alerts or Alerts()
         self.metrics_port = metrics_port
+        self.lease = lease_micros(lease)
+        self.speculation = speculation
+        self.duplicate_slow = duplicate_slow
         self._streams: dict[str, tuple[Declaration, Source | None]] = {}
         self._tables: dict[str, tuple[Declaration, pl.DataFrame]] = {}
         self._outputs: dict[str, tuple[VertexPlan, Sink | None]] = {}
@@ -323,7 +339,9 @@ class App:
 
     # -- running -------------------------------------------------------------------------------------------
 
-    def run(self, mode: str = "live", *, check_determinism: bool = False) -> Handle:
+    def run(
+        self, mode: str = "live", *, check_determinism: bool = False, standby: bool = False, driver: str | None = None
+    ) -> Handle:
         """Starts the app.
 
         ``live`` runs on Spark until stopped; ``drain`` runs on Spark until the input is used up; ``offline`` does
@@ -332,20 +350,28 @@ class App:
         what it returns gives them, sinks get them as one epoch, and no output is written to the store.
 
         ``check_determinism`` (offline only) calls user code and runs every epoch twice, and fails where they differ.
+
+        ``standby`` (live only): while another driver leads the app, this one is ready to take over, and runs what it
+        is told to (``waterclock move``). ``driver`` is its name (default: host and process).
         """
         if mode not in MODES:
             raise ConfigError("RUN.BAD_MODE", mode=mode, choices=", ".join(MODES))
         if check_determinism and mode != "offline":
             fix = "It is checked in mode='offline'."
             raise ConfigError("CONFIG.BAD_OPTION", option="check_determinism", value=check_determinism, fix=fix)
+        if standby and mode != "live":
+            fix = "A driver stands by in mode='live'."
+            raise ConfigError("CONFIG.BAD_OPTION", option="standby", value=standby, fix=fix)
+        if driver is not None:
+            _check_name(driver)
         if not self._outputs:
             raise ConfigError("PLAN.NO_OUTPUT", app=self.name)
-        if self._engine is not None and self._engine.state in ("running", "draining"):
+        if self._engine is not None and self._engine.state in ("standby", "running", "draining"):
             raise RunError("RUN.ALREADY", app=self.name)
         if mode == "batch":
             self._batched = True
             return batched(self._declared)
-        engine = start(self._declared, mode, check_determinism)
+        engine = start(self._declared, mode, check_determinism, driver, standby)
         self._engine = engine
         handle = Handle(self.name, engine)
         if mode == "offline":
@@ -364,8 +390,9 @@ class App:
     def _declared(self) -> Declared:
         return Declared(
             self.name, self.store, self.catalog, self._streams, self._tables, self._outputs, self._recovery,
-            self.optimize, self.statistics, self.epoch_rows, self.tasks, self.master, self.spark, self.alerts,
-            self.metrics_port,
+            self.optimize, self.statistics, self.epoch_rows, self.tasks, self.master,
+            (SPECULATION if self.speculation else {}) | self.spark, self.alerts, self.metrics_port, self.lease,
+            self.duplicate_slow,
         )  # fmt: skip
 
     def _log(self, name: str) -> StreamLog:
@@ -407,6 +434,12 @@ def sql(
 def check(app: App, source: SqlSource, params: Mapping[str, Any]) -> SqlProgram:
     """Loads a whole program into an empty app; all that is wrong with it is in ``errors``."""
     return load(app, source, params, {}, {}, whole=True)
+
+
+def lease_micros(lease: Duration) -> int:
+    if micros(lease) < LEAST_LEASE:
+        raise ConfigError("CONFIG.BAD_OPTION", option="lease", value=lease, fix="It must be at least '100ms'.")
+    return micros(lease)
 
 
 def _stem(file: str) -> str:

@@ -135,6 +135,9 @@ CATALOGUE: dict[str, Condition] = {
     "DATA.STREAM_ENDED": Condition("The stream {stream!r} has ended.", "An ended stream takes no more events. To start afresh, remove the store {store}, or use another store or name."),
     # store
     "STORE.IN_USE": Condition("The store {store} is in use by {owner}.", "Stop that process first. If it is gone, its lease runs out in {seconds} s."),
+    "STORE.DRIVER_THERE": Condition("There is a driver {driver!r} of this app already: {owner}.", "Give each a name of its own (driver=, --driver). If it is gone, its lease runs out in {seconds} s."),
+    "STORE.NO_DRIVER": Condition("The app {app!r} has no driver {name!r}.", "Drivers: {choices}. Start one: waterclock run PROGRAM --standby --driver {name}."),
+    "STORE.LOCKED": Condition("The catalog {path} is locked by another process, which does not go on.", "Look for a process that hangs or was stopped, and end it: what it has not committed is not lost."),
     "STORE.NEWER": Condition("The store {store} was written by a newer version (format {found}, this one reads up to {known}).", "Upgrade waterclock."),
     "STORE.NOT_WRITABLE": Condition("The store {store} cannot be made: {reason}.", "Name a directory that can be written."),
     "STORE.NOT_THERE": Condition("There is no store at {store}.", "Name the directory that an app was run with (--store)."),
@@ -166,6 +169,8 @@ CATALOGUE: dict[str, Condition] = {
     "RUN.BATCH_AFTER_LIVE": Condition("The output {output!r} was already delivered to by a live or drained run.", "Give the batch run an output of its own without a sink (into(name); in SQL: OUTPUT name), another sink, or another store."),
     "RUN.NO_OUTPUT": Condition("There is no output {name!r}.", "Outputs: {choices}.{guess}"),
     "RUN.BAD_MODE": Condition("Unknown mode {mode!r}.", "Choose one of: {choices}."),
+    "RUN.STILL_MOVING": Condition("{output!r} does not run in the driver {driver!r} alone after {seconds} s.", "Both run it until that one keeps up, and no row is lost: look at it with 'waterclock drivers' and 'waterclock status'."),
+    "RUN.NOT_MOVED": Condition("{output!r} was not moved to the driver {driver!r}: it runs in {now}.", "That driver has ended, or somebody moved it elsewhere meanwhile: look with 'waterclock drivers'."),
     "RUN.ALREADY": Condition("The app {app!r} is already running in this process.", "Keep the handle that run() returned."),
     # programs in SQL; the place in the text follows the message
     "SQL.SYNTAX": Condition("Expected {expected}, found {found}.", "{fix}"),

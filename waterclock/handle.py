@@ -24,7 +24,7 @@ class Handle:
 
     @property
     def state(self) -> str:
-        """``running``, ``draining``, ``stopped``, ``finished`` or ``failed``."""
+        """``standby``, ``running``, ``draining``, ``stopped``, ``finished`` or ``failed``."""
         return self._engine.state
 
     @property
@@ -68,7 +68,7 @@ class Handle:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._engine.state in ("running", "draining"):
+        if self._engine.state in ("standby", "running", "draining"):
             self.stop()
 
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
 
 import polars as pl
 
 from waterclock.batch import run_batch
-from waterclock.catalog import Catalog
+from waterclock.catalog import Catalog, Lease, Observer
+from waterclock.catalog.leases import app_lease
 from waterclock.connect.base import Sink, Source
 from waterclock.errors import ConfigError
 from waterclock.explain.program import declared_life
@@ -18,7 +22,8 @@ from waterclock.optimizer.recovery import chosen
 from waterclock.plan import Node, explain
 from waterclock.plan.strategy import Strategy
 from waterclock.runtime.delivery import DeliveryWorker
-from waterclock.runtime.engine import Engine, Parts
+from waterclock.runtime.drivers import Assignment, Succession, default_name
+from waterclock.runtime.engine import Engine, Parts, StandBy
 from waterclock.runtime.idle import IdleClock
 from waterclock.runtime.imports import TimeImport, check_origins
 from waterclock.runtime.inprocess import InProcessRunner
@@ -56,10 +61,12 @@ class Declared:
     spark: Mapping[str, str]
     alerts: Alerts
     metrics_port: int | None
+    lease_micros: int
+    duplicate_slow: bool
 
     @property
     def lease(self) -> str:
-        return f"app {self.name}"
+        return app_lease(self.name)
 
     def open(self) -> Catalog:
         return Catalog.open(self.store, create=True, url=self.catalog)
@@ -87,45 +94,107 @@ class Declared:
         return optimize(root) if self.optimize else root
 
 
-def start(app: Declared, mode: str, twice: bool = False) -> Engine:
+def start(app: Declared, mode: str, twice: bool = False, driver: str | None = None, standby: bool = False) -> Engine:
     """The way of a program from its plan to a running job: this is the architecture."""
     catalog = app.open()  # the only mutable thing
     runner: Runner | None = None
     store = Store(catalog, None)
     try:
-        lease = catalog.leases.acquire(app.lease)  # one process runs an app; a replaced one is fenced off
-        store = Store(catalog, lease)
-        plans = app.plans(catalog)
-        declare(app, catalog, plans)  # streams and vertices, checked against what the store knows
-        for plan in plans.values():
-            check_tail(store, plan)  # what a power cut took is computed again from what is durable
-        for name, (_, rows) in app.tables.items():
-            StreamLog(store, name, lease).fill(rows)  # once; later they must be the same
+        me = driver or default_name()
+        if not standby:
+            store.go_by(
+                catalog.leases.acquire(app.lease, app.lease_micros, me)
+            )  # one leads; a replaced one is fenced off
+        if standby or mode != "offline":
+            (store.go_by if standby else store.keep_lease)(catalog.leases.join(app.name, me, app.lease_micros))
+        plans = _known_plans(app, catalog) if standby else _prepared(app, store)
         runner = TwiceRunner() if twice else runner_of(app, mode)  # where steps run: here, or on Spark
         vertices = [_vertex(app, store, plan, runner) for plan in plans.values()]
-        pumps = [
-            Pump(store, name, source, _consumers(name, plans), 4 * app.epoch_rows)
-            for name, (_, source) in app.streams.items()
-            if source is not None
-        ]
-        clocks = _clocks(app, store, pumps) if mode == "live" else []
-        imports = _imports(app, store, pumps)
-        deliveries = [
-            DeliveryWorker(store, name, plan.root.schema, sink)
-            for name, (plan, sink) in app.outputs.items()
-            if sink is not None
-        ]
-        keeper = Keeper(store, list(plans))
-        counts = {vertex.vertex: vertex.progress for vertex in vertices}
-        watch = Watch(catalog, app.name, tuple(app.streams), counts, keeper, app.alerts)  # figures and alerts
-        sources = list(app.streams)
-        parts = Parts(store, runner, sources, watch, pumps, clocks, imports, vertices, deliveries, keeper)
-        return Engine(app.name, parts, mode != "live", app.metrics_port)
+        assignment = Assignment(store, app.name, me, vertices) if mode != "offline" else None
+        parts = _parts(app, store, plans, runner, vertices, assignment)
+        if not standby:
+            return Engine(app.name, _leading(app, parts, plans, mode), mode != "live", app.metrics_port)
+        for vertex in vertices:
+            vertex.host(False)
+        succession = Succession(store, app.lease, me, app.lease_micros)
+        return Engine(app.name, parts, False, app.metrics_port, StandBy(succession, partial(_take_over, app, parts)))
     except BaseException:
         if runner is not None:
             runner.close()
         store.close()
         raise
+
+
+def _prepared(app: Declared, store: Store) -> dict[str, VertexPlan]:
+    """What the leader of an app does before anything runs."""
+    plans = app.plans(store.catalog)
+    declare(app, store.catalog, plans)  # streams and vertices, checked against what the store knows
+    for plan in plans.values():
+        check_tail(store, plan)  # what a power cut took is computed again from what is durable
+    for name, (_, rows) in app.tables.items():
+        StreamLog(store, name, store.lease).fill(rows)  # once; later they must be the same
+    return plans
+
+
+def _parts(
+    app: Declared, store: Store, plans: Mapping[str, VertexPlan], runner: Runner, vertices: list[VertexWorker],
+    assignment: Assignment | None,
+) -> Parts:  # fmt: skip
+    """Of every driver."""
+    keeper = Keeper(store, list(plans))
+    counts = {vertex.vertex: vertex.progress for vertex in vertices}
+    watch = Watch(store.catalog, app.name, tuple(app.streams), counts, keeper, app.alerts)  # figures and alerts
+    return Parts(store, runner, list(app.streams), watch, vertices, keeper, assignment)
+
+
+def _leading(app: Declared, parts: Parts, plans: Mapping[str, VertexPlan], mode: str) -> Parts:
+    """With what one driver of an app has: its sources, clocks and sinks."""
+    store = parts.store
+    if parts.assignment is not None:
+        parts.assignment.leads = True
+        parts.assignment.helped = parts.watch if app.duplicate_slow else None
+    pumps = [
+        Pump(store, name, source, _consumers(name, plans), 4 * app.epoch_rows)
+        for name, (_, source) in app.streams.items()
+        if source is not None
+    ]
+    clocks = _clocks(app, store, pumps) if mode == "live" else []
+    imports = _imports(app, store, pumps)
+    deliveries = [
+        DeliveryWorker(store, name, plan.root.schema, sink)
+        for name, (plan, sink) in app.outputs.items()
+        if sink is not None
+    ]
+    return replace(parts, pumps=pumps, clocks=clocks, imports=imports, deliveries=deliveries)
+
+
+def _take_over(app: Declared, parts: Parts, lease: Lease) -> Parts:
+    """From standing by to leading: what a start does, with the runner and the vertices that are there."""
+    parts.store.go_by(lease)
+    return _leading(app, parts, _prepared(app, parts.store), "live")
+
+
+class _Undone(Exception):
+    pass
+
+
+def _known_plans(app: Declared, catalog: Catalog) -> dict[str, VertexPlan]:
+    """For a driver that stands by: checked as for one that starts, with nothing changed, once the leader has declared
+    what there is."""
+
+    def check() -> None:
+        declare(app, catalog, app.plans(catalog))
+        raise _Undone
+
+    with suppress(_Undone):
+        catalog.transact(check)
+    observer = Observer()
+    while not set(plans := app.plans(catalog)) <= set(app.vertices(catalog)):
+        held = catalog.leases.get(app.lease)
+        if held is None or observer.is_free(held):
+            declare(app, catalog, plans)  # nobody leads it yet, so this one will
+        time.sleep(POLL)
+    return plans
 
 
 def batched(app: Declared) -> Handle:

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import waterclock as wc
-from waterclock.catalog import Catalog, leases
+from waterclock.catalog import Catalog
 from waterclock.catalog.postgres import Postgres
 from waterclock.catalog.sqlite import Sqlite
 from waterclock.runtime.inprocess import InProcessRunner
@@ -300,9 +300,7 @@ def test_the_lease_is_kept_through_a_slow_start(
     now = time.time_ns() // 1000
     for database in (Sqlite, Postgres):
         monkeypatch.setattr(database, "now", lambda self: now)
-    monkeypatch.setattr(leases, "TTL_MICROS", 300_000)
-    monkeypatch.setattr("waterclock.runtime.lease.TTL", 0.3)
-    app = make_app()
+    app = make_app(lease="300ms")
     declared(app).into("out")
 
     def slow(self: wc.App, mode: str) -> InProcessRunner:

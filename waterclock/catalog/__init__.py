@@ -1,12 +1,14 @@
 """The catalog: the only mutable thing. What it says is committed is what exists."""
 
 from waterclock.catalog.catalog import Catalog
-from waterclock.catalog.epochs import Commit, Intent, Keys, Range, Snapshot, Vertex
+from waterclock.catalog.epochs import Commit, Intent, Keys, Range, Snapshot, Standing, Vertex
 from waterclock.catalog.filters import Filter
-from waterclock.catalog.leases import Lease
+from waterclock.catalog.hosts import Hosting
+from waterclock.catalog.leases import Held, Lease, Observer
 from waterclock.catalog.sinks import Delivery
 from waterclock.catalog.streams import StreamRow
 
 __all__ = [
-    "Catalog", "Commit", "Delivery", "Filter", "Intent", "Keys", "Lease", "Range", "Snapshot", "StreamRow", "Vertex",
+    "Catalog", "Commit", "Delivery", "Filter", "Held", "Hosting", "Intent", "Keys", "Lease", "Observer", "Range",
+    "Snapshot", "Standing", "StreamRow", "Vertex",
 ]  # fmt: skip

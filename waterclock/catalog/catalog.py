@@ -11,6 +11,7 @@ from waterclock.catalog import location
 from waterclock.catalog.database import Database
 from waterclock.catalog.epochs import Epochs
 from waterclock.catalog.filters import Filters
+from waterclock.catalog.hosts import Hosts
 from waterclock.catalog.leases import Lease, Leases
 from waterclock.catalog.sinks import Sinks
 from waterclock.catalog.streams import Streams
@@ -28,6 +29,7 @@ class Catalog:
         self.leases = Leases(self._db)
         self.sinks = Sinks(self._db)
         self.filters = Filters(self._db)
+        self.hosts = Hosts(self._db)
 
     @staticmethod
     def is_in(store: str | Path) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from waterclock.catalog import counters
 from waterclock.catalog.database import Database, transactional
@@ -87,6 +87,14 @@ class Snapshot:
         return json.dumps(asdict(self), sort_keys=True)
 
 
+class Standing(NamedTuple):
+    """What a vertex's next epoch builds on. A result that was computed from another one cannot be committed."""
+
+    epoch: int
+    generation: int
+    """How often it was rolled back or rebuilt: the same epoch done again has other files."""
+
+
 @dataclass(frozen=True)
 class Vertex:
     name: str
@@ -105,6 +113,8 @@ class Vertex:
     strategy: Strategy
     base: Snapshot | None
     """From here the state after ``durable`` can be computed, starting with none; None: it is saved."""
+    generation: int
+    """See ``Standing``."""
     lost: Keys | None
     """Ranges of keys whose state after ``epoch`` is gone and has to be computed from that of ``durable``."""
 
@@ -116,6 +126,7 @@ class Commit:
     added: tuple[Run, ...]
     merged: tuple[int, ...]
     """Ids of runs whose rows are now in added ones."""
+    generation: int = 0
 
 
 class Epochs:
@@ -171,7 +182,7 @@ class Epochs:
     def vertices(self) -> list[Vertex]:
         rows = self._db.query(
             """SELECT name, app, identity, inputs, epoch, durable_epoch, stored_epoch, durable_at, counters,
-                      strategy, base, lost
+                      strategy, base, generation, lost
                FROM vertices ORDER BY name"""
         )
         return [_vertex(row) for row in rows]
@@ -188,6 +199,16 @@ class Epochs:
     def failed(self, vertex: str, epoch: int) -> None:
         counters.failed(self._db, "vertices", vertex, epoch)
 
+    @transactional
+    def record(self, vertex: str, intent: Intent, generation: int) -> Intent | None:
+        """Writes an intent, unless another driver was faster: gives the one that holds, None if it was even done."""
+        if self.standing(vertex) != (intent.epoch - 1, generation):
+            return None
+        pending = self.pending(vertex)
+        if pending is None:
+            self.write_intent(vertex, intent)
+        return pending or intent
+
     def write_intent(self, vertex: str, intent: Intent) -> None:
         self._db.execute("INSERT INTO epochs VALUES (?, ?, ?, NULL, NULL)", vertex, intent.epoch, intent.to_json())
 
@@ -200,10 +221,17 @@ class Epochs:
             )
         )  # fmt: skip
 
+    def standing(self, vertex: str) -> Standing:
+        return Standing(*self._db.query("SELECT epoch, generation FROM vertices WHERE name = ?", vertex)[0])
+
     def tasks(self, vertex: str) -> int | None:
         """How many tasks the stages of its epochs get, if somebody said so."""
-        found: int | None = self._db.query("SELECT tasks FROM vertices WHERE name = ?", vertex)[0][0]
-        return found
+        return self.heard(vertex)[0]
+
+    def heard(self, vertex: str) -> tuple[int | None, Standing]:
+        """Its tasks, and where it stands: one query, made in every turn of an idle vertex."""
+        row = self._db.query("SELECT tasks, epoch, generation FROM vertices WHERE name = ?", vertex)[0]
+        return row[0], Standing(*row[1:])
 
     def set_tasks(self, vertex: str, tasks: int | None) -> None:
         self._db.execute("UPDATE vertices SET tasks = ? WHERE name = ?", tasks, vertex)
@@ -242,7 +270,7 @@ class Epochs:
             vertex,
             epoch,
         )
-        self._db.execute("UPDATE vertices SET epoch = ? WHERE name = ?", epoch, vertex)
+        self._db.execute("UPDATE vertices SET epoch = ?, generation = generation + 1 WHERE name = ?", epoch, vertex)
         self._db.execute("DELETE FROM runs WHERE vertex = ? AND added > ?", vertex, epoch)
         self._db.execute("UPDATE runs SET removed = NULL WHERE vertex = ? AND removed > ?", vertex, epoch)
 
@@ -255,14 +283,14 @@ class Epochs:
 
     @transactional
     def commit(self, vertex: str, commit: Commit) -> bool:
-        """Marks the epoch done and moves the state. False, and nothing done, if it was committed before."""
+        """Marks the epoch done and moves the state. False, and nothing done, if another commit was faster, the vertex
+        was rolled back meanwhile, or the epoch is to be done in another way."""
         epoch = commit.intent.epoch
-        done = self._db.execute(
-            "UPDATE epochs SET snapshot = ? WHERE vertex = ? AND epoch = ? AND snapshot IS NULL",
-            commit.snapshot.to_json(), vertex, epoch,
-        )  # fmt: skip
-        if not done:
+        if self.standing(vertex) != (epoch - 1, commit.generation) or self.pending(vertex) != commit.intent:
             return False
+        self._db.execute(
+            "UPDATE epochs SET snapshot = ? WHERE vertex = ? AND epoch = ?", commit.snapshot.to_json(), vertex, epoch
+        )
         self._db.execute("UPDATE vertices SET epoch = ? WHERE name = ?", epoch, vertex)
         for run in commit.merged:
             self._db.execute("UPDATE runs SET removed = ? WHERE id = ?", epoch, run)
@@ -335,17 +363,16 @@ class Epochs:
             self._db.execute("DELETE FROM runs WHERE id = ?", run)
         for run in revived:
             self._db.execute("UPDATE runs SET removed = NULL WHERE id = ?", run)
-        self._db.execute("UPDATE vertices SET lost = ? WHERE name = ?", json.dumps(lost), vertex)
+        self._db.execute(
+            "UPDATE vertices SET lost = ?, generation = generation + 1 WHERE name = ?", json.dumps(lost), vertex
+        )
 
     @transactional
-    def restore(self, vertex: str, epoch: int, runs: Iterable[Run]) -> bool:
-        """The lost state, computed again. False, and nothing done, if somebody else was faster."""
-        found = self._db.execute(
-            "UPDATE vertices SET lost = NULL WHERE name = ? AND epoch = ? AND lost IS NOT NULL", vertex, epoch
-        )
-        if found:
-            self.add_runs(vertex, epoch, runs)
-        return bool(found)
+    def restore(self, vertex: str, standing: Standing, runs: Iterable[Run]) -> None:
+        """The lost state, computed again, unless another driver was faster."""
+        if self.standing(vertex) == standing:
+            self._db.execute("UPDATE vertices SET lost = NULL, generation = generation + 1 WHERE name = ?", vertex)
+            self.add_runs(vertex, standing.epoch, runs)
 
     def history(self, vertex: str) -> list[tuple[int, Snapshot]]:
         """The committed epochs that are still known."""
@@ -369,10 +396,10 @@ class Epochs:
 
 
 def _vertex(row: Sequence[Any]) -> Vertex:
-    name, app, identity, inputs, epoch, durable, stored, durable_at, counted, strategy, base, lost = row
+    name, app, identity, inputs, epoch, durable, stored, durable_at, counted, strategy, base, generation, lost = row
     return Vertex(
         name, app, identity, tuple(json.loads(inputs)), epoch, durable, stored, durable_at, json.loads(counted),
-        Strategy.from_json(strategy), Snapshot(**json.loads(base)) if base else None,
+        Strategy.from_json(strategy), Snapshot(**json.loads(base)) if base else None, generation,
         tuple(tuple(some) for some in json.loads(lost)) if lost else None,
     )  # fmt: skip
 

@@ -51,6 +51,10 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "ALTER TABLE vertices ADD COLUMN base TEXT",
         "ALTER TABLE vertices ADD COLUMN lost TEXT",
         "ALTER TABLE vertices ADD COLUMN hosts TEXT",
+        "ALTER TABLE vertices ADD COLUMN moving TEXT",
+        "ALTER TABLE vertices ADD COLUMN generation BIGINT NOT NULL DEFAULT 0",
+        "ALTER TABLE leases ADD COLUMN ttl BIGINT NOT NULL DEFAULT 10000000",
+        "ALTER TABLE leases ADD COLUMN driver TEXT NOT NULL DEFAULT ''",
         """CREATE TABLE snapshots (
             id BIGINT PRIMARY KEY, app TEXT NOT NULL, name TEXT, requested BIGINT NOT NULL, barrier TEXT NOT NULL,
             parts TEXT NOT NULL, state TEXT NOT NULL, finished BIGINT)""",

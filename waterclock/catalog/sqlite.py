@@ -62,6 +62,8 @@ class Sqlite(Database):
         path = self.root / FILE
         if "full" in str(error):
             return StoreError("STORE.FULL", path=path)
+        if "locked" in str(error):
+            return StoreError("STORE.LOCKED", path=path)
         return StoreError(
             "STORE.DAMAGED",
             what=str(path),

@@ -35,7 +35,7 @@ def add(output: str, predicate: str, stream: str | None, store: str) -> None:
     """
     catalog = Catalog.open(store)
     try:
-        vertex = _vertex(catalog, output)
+        vertex = vertex_of(catalog, output)
         if stream is None and len(vertex.inputs) > 1:
             fix = f"Name one of its inputs: --stream {' or '.join(vertex.inputs)}."
             raise ConfigError("CONFIG.BAD_OPTION", option="stream", value=stream, fix=fix)
@@ -107,7 +107,7 @@ def scale(output: str, tasks: str, store: str) -> None:
         raise ConfigError("CONFIG.BAD_OPTION", option="tasks", value=tasks, fix="Write a number from 1 on, or auto.")
     catalog = Catalog.open(store)
     try:
-        _vertex(catalog, output)
+        vertex_of(catalog, output)
         catalog.epochs.set_tasks(output, None if tasks == "auto" else int(tasks))
     finally:
         catalog.close()
@@ -115,7 +115,7 @@ def scale(output: str, tasks: str, store: str) -> None:
     click.echo(f"{output} has {many}, from its next epoch on")
 
 
-def _vertex(catalog: Catalog, name: str) -> Vertex:
+def vertex_of(catalog: Catalog, name: str) -> Vertex:
     known = {vertex.name: vertex for vertex in catalog.epochs.vertices()}
     if name not in known:
         choices, guess = ", ".join(known) or "none", did_you_mean(name, list(known))

@@ -30,7 +30,7 @@ def gc(store: str, as_json: bool, dry_run: bool) -> None:
     catalog = Catalog.open(store)
     try:
         found = [collectable(catalog, catalog.streams.get(name)) for name in catalog.streams.names()]
-        running = sorted(catalog.leases.holders())
+        running = sorted(name for name in catalog.leases.holders() if name.startswith("app "))
         if not dry_run:
             for app in sorted({vertex.app for vertex in catalog.epochs.vertices()}):
                 if f"app {app}" not in running:

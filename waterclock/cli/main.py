@@ -12,6 +12,7 @@ from waterclock import __version__
 from waterclock.cli.conformance import conformance
 from waterclock.cli.control import filters, scale
 from waterclock.cli.doctor import doctor
+from waterclock.cli.drivers import drivers, move
 from waterclock.cli.explain import explain
 from waterclock.cli.gc import gc
 from waterclock.cli.look import streams, tail
@@ -55,7 +56,10 @@ def main(traceback: bool) -> None:
     """
 
 
-for command in (init, run, lint, fmt, explain, status, metrics, streams, tail, filters, scale, gc, doctor, conformance):
+for command in (
+    init, run, lint, fmt, explain, status, metrics, streams, tail, filters, scale, drivers, move, gc, doctor,
+    conformance,
+):  # fmt: skip
     main.add_command(command)
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from waterclock.app import MODES, App, sql
+from waterclock.app import MODES, App, lease_micros, sql
 from waterclock.batch import BatchHandle
 from waterclock.cli.live import LiveLine, summary
 from waterclock.cli.look import print_events
@@ -41,6 +41,9 @@ SHOWN = 20
     type=click.Path(file_okay=False, path_type=Path),
     help="Batch mode: write outputs without a sink to DIR as Parquet, instead of showing them.",
 )
+@click.option("--standby", is_flag=True, help="If another driver leads the app, stand by to take over from it.")
+@click.option("--driver", metavar="NAME", help="The name of this driver.  [default: host and process]")
+@click.option("--lease", metavar="TIME", help="How long a driver that is not heard of still counts, such as 3s.")
 @click.option("--quiet", is_flag=True, help="Only errors.")
 @click.option("--traceback", "trace", is_flag=True, help="Show where an error arose.")
 def run(
@@ -53,6 +56,9 @@ def run(
     master: str | None,
     metrics_port: int | None,
     out: Path | None,
+    standby: bool,
+    driver: str | None,
+    lease: str | None,
     quiet: bool,
     trace: bool,
 ) -> None:
@@ -65,6 +71,7 @@ def run(
     waterclock run app.sql --mode offline       no Java, in this process, until the input is used up
     waterclock run app.sql --param least=5      a value for :least
     waterclock run app.sql --mode batch         all at once; shows what has no sink, or writes it to --out DIR
+    waterclock run app.sql --standby --driver b takes over when the driver that leads it ends or dies
     """
     if out is not None:
         if mode != "batch":
@@ -79,7 +86,9 @@ def run(
             app.master = master
         if metrics_port is not None:
             app.metrics_port = metrics_port
-        _run(app, mode, out, quiet)
+        if lease is not None:
+            app.lease = lease_micros(lease)
+        _run(app, mode, out, quiet, standby, driver)
     except WaterclockError:
         if trace:
             traceback.print_exc()
@@ -95,13 +104,13 @@ def _make(out: Path) -> None:
         raise ConfigError("CONFIG.BAD_OPTION", option="--out", value=str(out), fix=fix) from error
 
 
-def _run(app: App, mode: str, out: Path | None, quiet: bool) -> None:
+def _run(app: App, mode: str, out: Path | None, quiet: bool, standby: bool, driver: str | None) -> None:
     if out is not None:
         for plan, sink in app._outputs.values():
             if sink is None:
                 check_free(plan.root.schema)
     with LiveLine(app, mode, quiet):
-        handle = app.run(mode)
+        handle = app.run(mode, standby=standby, driver=driver)
         handle.wait_until_stopped()
     if isinstance(handle, BatchHandle):
         _give(handle, out, quiet)

@@ -1,14 +1,21 @@
-"""Runs an app: gives turns to its sources, vertices, sinks and keeper, in threads or one after another."""
+"""Runs an app: gives turns to its sources, vertices, sinks and keeper, in threads or one after another.
+
+A driver that stands by has vertices alone, and gets the rest when it takes over.
+"""
 
 from __future__ import annotations
 
 import threading
 import time
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
+from waterclock.catalog import Lease
 from waterclock.errors import RunError, WaterclockError
 from waterclock.runtime.delivery import DeliveryWorker
+from waterclock.runtime.drivers import SUCCEED, Assignment, Succession
 from waterclock.runtime.idle import IdleClock
 from waterclock.runtime.imports import TimeImport
 from waterclock.runtime.keeper import Keeper
@@ -38,26 +45,46 @@ class Parts:
     runner: Runner
     sources: list[str]
     watch: Watch
-    pumps: list[Pump]
-    clocks: list[IdleClock]
-    imports: list[TimeImport]
     vertices: list[VertexWorker]
-    deliveries: list[DeliveryWorker]
     keeper: Keeper
+    assignment: Assignment | None = None
+    """None where no other driver can be: in mode offline."""
+    pumps: list[Pump] = field(default_factory=list)
+    clocks: list[IdleClock] = field(default_factory=list)
+    imports: list[TimeImport] = field(default_factory=list)
+    deliveries: list[DeliveryWorker] = field(default_factory=list)
 
     @property
-    def workers(self) -> list[Worker]:
-        return [*self.pumps, *self.clocks, *self.imports, *self.vertices, *self.deliveries, self.keeper]
+    def shared(self) -> list[Worker]:
+        """What every driver has."""
+        return [*self.vertices, *([self.assignment] if self.assignment is not None else [])]
+
+    @property
+    def leading(self) -> list[Worker]:
+        """What only the driver has that leads the app."""
+        return [*self.pumps, *self.clocks, *self.imports, *self.deliveries, self.keeper]
+
+
+@dataclass(frozen=True)
+class StandBy:
+    succession: Succession
+    lead: Callable[[Lease], Parts]
+    """What there is to do once the lease was taken: all parts of the app."""
 
 
 class Engine:
-    """States: running, draining, stopped, failed."""
+    """States: standby, running, draining, stopped, failed."""
 
-    def __init__(self, app: str, parts: Parts, drain: bool, metrics_port: int | None = None) -> None:
+    def __init__(
+        self, app: str, parts: Parts, drain: bool, metrics_port: int | None = None, standby: StandBy | None = None
+    ) -> None:
         self.app = app
         self.parts = parts
         self._final: Status | None = None
-        self.state = "running"
+        self.state = "running" if standby is None else "standby"
+        self._standby = standby
+        self._completed = False
+        """It came to its end by itself: nothing is left to do for another driver."""
         self.error: WaterclockError | None = None
         self.started = time.time()
         self._drain = drain
@@ -76,13 +103,25 @@ class Engine:
     # -- in threads: live and drain ------------------------------------------------------------------------
 
     def start(self) -> None:
-        for worker in self.parts.workers:
-            thread = threading.Thread(target=self._loop, args=(worker,), name=worker.name, daemon=True)
-            self._threads.append(thread)
-        self._threads.append(threading.Thread(target=self._watch, name="watch", daemon=True))
-        self._threads.append(threading.Thread(target=self._supervise, name="supervisor", daemon=True))
-        for thread in self._threads:
-            thread.start()
+        if self.parts.assignment is not None:
+            self.parts.assignment.look()
+        self._begin(self.parts.shared)
+        if self._standby is None:
+            self._begin_to_lead()
+        self._spawn(self._supervise, "supervisor")
+
+    def _begin_to_lead(self) -> None:
+        self._begin(self.parts.leading)
+        self._spawn(self._watch, "watch")
+
+    def _begin(self, workers: list[Worker]) -> None:
+        for worker in workers:
+            self._spawn(partial(self._loop, worker), worker.name)
+
+    def _spawn(self, target: Callable[[], None], name: str) -> None:
+        thread = threading.Thread(target=target, name=name, daemon=True)
+        self._threads.append(thread)
+        thread.start()
 
     def _loop(self, worker: Worker) -> None:
         seen = 0
@@ -109,8 +148,11 @@ class Engine:
     def _supervise(self) -> None:
         """Closes when all is done, something failed or another process took over."""
         try:
-            self._until_done()
-        except WaterclockError as error:  # the catalog cannot be reached from here either
+            if self._standby is not None:
+                self._until_leading(self._standby)
+            if self._standby is None:
+                self._until_done()
+        except WaterclockError as error:  # the catalog cannot be reached from here either, or it cannot lead
             self._fail(error)
         self._halt.set()
         self.parts.store.bell.ring()
@@ -118,6 +160,21 @@ class Engine:
             if thread is not threading.current_thread():
                 thread.join(timeout=5)
         self._close()
+
+    def _until_leading(self, standby: StandBy) -> None:
+        """Returns when this driver leads, or never will."""
+        while not self._halt.wait(SUCCEED) and not standby.succession.finished:
+            if self.parts.store.lost is not None:
+                self._fail(self.parts.store.lost)
+                return
+            lease = standby.succession.attempt()
+            if lease is not None:
+                log.warning("%s: takes over", self.app)
+                self.parts = standby.lead(lease)
+                self._standby = None
+                self.state = "running"
+                self._begin_to_lead()
+                return
 
     def _until_done(self) -> None:
         seen = 0
@@ -130,6 +187,7 @@ class Engine:
                 self.parts.runner.cancel()
                 break
             if (self._drain or self.state == "draining" or self._nothing_can_come()) and self._finished():
+                self._completed = self.state == "running"
                 break
 
     def _nothing_can_come(self) -> bool:
@@ -143,7 +201,7 @@ class Engine:
             return False
         if self.state != "draining" and not self._settled():
             return False
-        if self.state == "draining" and not all(vertex.halted for vertex in self.parts.vertices):
+        if self.state == "draining" and not all(v.halted or not v.hosted for v in self.parts.vertices):
             return False
         for delivery in self.parts.deliveries:
             delivery.flush = True
@@ -194,6 +252,7 @@ class Engine:
                 if any(worked):
                     continue
                 if self._finished():
+                    self._completed = True
                     break
                 seen = parts.store.bell.wait(seen, POLL)
         except WaterclockError as error:
@@ -209,8 +268,10 @@ class Engine:
         self._deadline = time.monotonic() + (timeout if drain else 0.0)
         if self.state == "running":
             self.state = "draining"
-            for worker in self.parts.workers:
+            for worker in (*self.parts.shared, *self.parts.leading):
                 worker.request_stop()
+        elif self.state == "standby":
+            self._halt.set()  # what its vertices have in hand, others do
         self.parts.store.bell.ring()
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -247,17 +308,18 @@ class Engine:
             for delivery in self.parts.deliveries:
                 delivery.close()
             try:
-                if self.error is None:
+                if self.error is None and self._standby is None:
                     self.parts.keeper.close()
             except WaterclockError as error:  # a full disk, or the catalog cannot be reached
                 self.error = self.error or error
             state = "failed" if self.error is not None else "stopped"
             try:
-                self._final = self.parts.watch.look(state)
+                watch = self.parts.watch
+                self._final = watch.look(state) if self._standby is None else watch.status(state, time.time())
             except WaterclockError:  # the catalog cannot be read
                 self._final = Status(self.app, state, time.time() - self.started, ())
             self.parts.runner.close()
-            self.parts.store.close()
+            self.parts.store.close(self._completed)
             if self.metrics is not None:
                 self.metrics.close()
             self.state = state

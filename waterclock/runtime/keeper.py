@@ -12,7 +12,7 @@ from waterclock.catalog import Snapshot, StreamRow, Vertex
 from waterclock.plan.strategy import REPLAY
 from waterclock.runtime.garbage import collectable, low_water, replay_base
 from waterclock.runtime.log import StreamReader
-from waterclock.runtime.store import Store
+from waterclock.runtime.store import NAMED_WITHIN, Store
 from waterclock.schema import VS, bounds
 from waterclock.storage.blobs import PARQUET, Blob, checksum, sync_new
 from waterclock.streams import Segment
@@ -27,7 +27,7 @@ LARGE = 4 << 20
 """Segments of this many bytes wait until the app has time: they do no harm but take space."""
 MOST_LARGE = 64
 """But no more of them than this."""
-ORPHAN_AGE = 60.0
+ORPHAN_AGE = 2 * NAMED_WITHIN
 """A growing file that nobody names is removed when it is this old: another process may be about to commit to it."""
 GRACE = 5.0
 """A file that nobody names any more is removed after this long: a reader may have just looked it up."""
@@ -52,8 +52,8 @@ class Keeper:
         """When the last checkpoint of each vertex was begun."""
         self._busy: dict[str, int] = {}
         """The epochs of the vertices at the last look."""
-        self._unnamed: dict[str, float] = {}
-        """Files that nobody named when last looked, and since when."""
+        self._unnamed: dict[tuple[str, int], float] = {}
+        """Files that nobody named when last looked, as they were changed last, and since when."""
 
     def request_stop(self) -> None:
         pass
@@ -97,11 +97,14 @@ class Keeper:
         crashpoints.reach("sync.before_mark")
 
         def mark() -> None:
+            # What was rolled back since has other files by now.
+            still = {v.name for v in ours if catalog.epochs.standing(v.name).generation == v.generation}
             for vertex in behind:
-                catalog.epochs.set_stored(vertex.name, vertex.epoch)
-                catalog.streams.set_durable(vertex.name, ends[vertex.name])
+                if vertex.name in still:
+                    catalog.epochs.set_stored(vertex.name, vertex.epoch)
+                    catalog.streams.set_durable(vertex.name, ends[vertex.name])
             for vertex in saving:
-                if vertex.name in bases:
+                if vertex.name in bases and vertex.name in still:
                     catalog.epochs.set_durable(vertex.name, vertex.epoch, bases[vertex.name])
 
         catalog.transact(mark, self._store.lease, durable=True)
@@ -172,18 +175,29 @@ class Keeper:
         committed = {v.name: -1 if v.lost else v.epoch for v in catalog.epochs.vertices()}
         on_disk = [path for folder in ("streams", "state") for path in (self._store.root / folder).glob("*/*")]
         # Named after the listing: a file that is committed in between is named by then.
-        named = {*catalog.streams.paths(), *catalog.epochs.paths(), *self._store.open_paths()}
+        # In a transaction: no other driver is in the middle of a commit, between its look at the clock and the end.
+        named, drivers = catalog.transact(
+            lambda: ({*catalog.streams.paths(), *catalog.epochs.paths()}, catalog.leases.drivers())
+        )
+        named |= self._store.open_paths()
         now, before, self._unnamed = time.monotonic(), self._unnamed, {}
         for path in on_disk:
             relative = str(path.relative_to(self._store.root))
             if relative in named:
                 continue
+            try:
+                key = relative, path.stat().st_mtime_ns
+            except FileNotFoundError:
+                continue
             # While the catalog cannot be reached nobody can name a file: that time does not count.
-            since = max(before.get(relative, now), catalog.reachable_since)
-            if now - since >= min(GRACE, self._orphan_age) and self._is_orphan(path, committed):
+            since = max(before.get(key, now), catalog.reachable_since)
+            # What another driver appends to is told by our own clock: that of the files may be set.
+            shared = len(drivers) > 1 and path.suffix == ".arrows"
+            grace = self._orphan_age if shared else min(GRACE, self._orphan_age)
+            if now - since >= grace and self._is_orphan(path, committed):
                 path.unlink(missing_ok=True)
             else:
-                self._unnamed[relative] = since
+                self._unnamed[key] = since
 
     def _is_orphan(self, path: Path, committed: dict[str, int]) -> bool:
         if path.name.startswith("e") and "-" in path.name:

@@ -1,11 +1,10 @@
-"""Keeps the lease of a running app: through the start of Spark, long steps and single-threaded runs."""
+"""Keeps a lease of a running app: through the start of Spark, long steps and single-threaded runs."""
 
 from __future__ import annotations
 
 import threading
 
 from waterclock.catalog import Catalog, Lease
-from waterclock.catalog.leases import TTL
 from waterclock.errors import WaterclockError
 
 
@@ -19,17 +18,17 @@ class LeaseKeeper:
         self._thread = threading.Thread(target=self._keep, name="lease", daemon=True)
         self._thread.start()
 
-    def close(self) -> None:
-        """Stops renewing and gives the lease back."""
+    def close(self, finished: bool = False) -> None:
+        """Stops renewing and gives the lease back; ``finished``: for nobody to take."""
         self._stop.set()
         self._thread.join()
         try:
-            self._catalog.leases.release(self._lease)
+            self._catalog.leases.release(self._lease, finished)
         except WaterclockError:
             pass  # a full disk, or no server: the lease runs out by itself
 
     def _keep(self) -> None:
-        while not self._stop.wait(TTL / 3):
+        while not self._stop.wait(self._lease.ttl / 3e6):
             try:
                 self._catalog.leases.renew(self._lease)
             except WaterclockError as error:

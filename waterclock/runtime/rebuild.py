@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from waterclock import crashpoints
-from waterclock.catalog import Catalog, Intent, Keys, Range, Snapshot, Vertex
+from waterclock.catalog import Catalog, Intent, Keys, Range, Snapshot, Standing, Vertex
 from waterclock.expr import Expr
 from waterclock.hashing import ranges
 from waterclock.lang.sql.predicate import predicate
@@ -31,7 +31,9 @@ Splitting = Callable[[Mapping[str, int], Mapping[str, int]], Tasks]
 def rebuild(store: Store, program: Program, runner: Runner, split: Splitting, max_rows: int) -> None:
     catalog, name = store.catalog, program.plan.name
     vertex = catalog.epochs.get(name)
-    assert vertex.lost is not None
+    standing = Standing(vertex.epoch, vertex.generation)
+    if vertex.lost is None:
+        return  # another driver was faster
     at = catalog.epochs.durable_snapshot(vertex)
     runs = [run for _, run in base_of(catalog, vertex)]
     added: list[Run] = []
@@ -54,7 +56,7 @@ def rebuild(store: Store, program: Program, runner: Runner, split: Splitting, ma
         node_ctis, tops, lows = times_of(reports)
         at = replace(at, node_ctis=node_ctis, tops=tops, lows=lows)
         crashpoints.reach("rebuild.after_step")
-    catalog.transact(lambda: catalog.epochs.restore(name, vertex.epoch, added), store.lease)
+    catalog.transact(lambda: catalog.epochs.restore(name, standing, added), store.lease)
     crashpoints.reach("rebuild.after_commit")
     store.bell.ring()
 

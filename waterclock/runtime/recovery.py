@@ -36,7 +36,8 @@ def check_tail(store: Store, plan: VertexPlan) -> bool:
     if whole and not damaged:
         return vertex.lost is not None
     if vertex.epoch > vertex.stored:
-        roll_back(store, plan.name)
+        roll_back(store, plan.name, vertex.generation)
+        vertex = epochs.get(plan.name)
         # Runs that had been merged away are live again.
         state = [(number, run) for number, run in epochs.runs(plan.name) if run.blob not in known]
         damaged = [run for _, run in state if not _whole(store, run.blob)]
@@ -45,9 +46,14 @@ def check_tail(store: Store, plan: VertexPlan) -> bool:
     return True
 
 
-def roll_back(store: Store, vertex: str) -> None:
-    """Back to what is stored; the intents behind it stay recorded and are executed again."""
+def roll_back(store: Store, vertex: str, generation: int | None = None) -> None:
+    """Back to what is stored; the intents behind it stay recorded and are executed again.
+
+    Nothing is done if that has happened since ``generation``: another driver has found the damage too.
+    """
     catalog = store.catalog
+    if generation not in (None, catalog.epochs.standing(vertex).generation):
+        return
     stored = catalog.epochs.get(vertex).stored
     if catalog.epochs.snapshot(vertex).epoch <= stored:
         raise StoreError(
@@ -57,6 +63,8 @@ def roll_back(store: Store, vertex: str) -> None:
     base = catalog.epochs.snapshot(vertex, stored)
 
     def back() -> None:
+        if generation not in (None, catalog.epochs.standing(vertex).generation):
+            return
         catalog.epochs.roll_back(vertex, stored)
         catalog.epochs.count(vertex, {"rollbacks": 1})
         catalog.streams.roll_back(vertex, base.output_end, base.cti)
@@ -82,8 +90,9 @@ def _lose(store: Store, plan: VertexPlan, vertex: Vertex, damaged: list[Run]) ->
     revived = [number for number, run in merged.items() if _inside(run, lost)]
 
     def lose() -> None:
-        epochs.lose(plan.name, lost, gone, revived)
-        epochs.count(plan.name, {"rebuilds": 1})
+        if epochs.standing(plan.name).generation == vertex.generation:  # no other driver has done it
+            epochs.lose(plan.name, lost, gone, revived)
+            epochs.count(plan.name, {"rebuilds": 1})
 
     store.catalog.transact(lose, store.lease, durable=True)
 
@@ -120,6 +129,13 @@ def _joined(ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def _inside(run: Run, keys: Keys) -> bool:
     return any(low <= run.least_hash and run.greatest_hash < high for low, high in keys)
+
+
+def roll_back_where_named(store: Store, producer: str, damage: Damaged) -> None:
+    """The producer runs in another driver, which finds its vertex rolled back; once, however many readers say so."""
+    row = store.catalog.streams.get(producer)
+    if any(segment.blob == damage.blob for segment in store.catalog.streams.segments(producer, row.first, row.next)):
+        roll_back(store, producer)
 
 
 def check_output(catalog: Catalog, vertex: str, snapshot: Snapshot) -> None:

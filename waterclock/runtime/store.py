@@ -13,6 +13,10 @@ from waterclock.storage import Blob, GrowingFile
 from waterclock.storage.blobs import disk_error, sync_file
 from waterclock.storage.growing import GROWING
 
+NAMED_WITHIN = 30.0
+"""Bytes that were appended for an epoch are committed within so many seconds or not at all: the keeper of another
+driver may remove a file that nobody names after twice as long."""
+
 
 class Bell:
     """Rings when something was committed; loops wait on it instead of polling."""
@@ -38,11 +42,22 @@ class Store:
     def __init__(self, catalog: Catalog, lease: Lease | None) -> None:
         self.root: Path = catalog.root
         self.catalog = catalog
-        self.lease = lease
-        self._lease_keeper = LeaseKeeper(catalog, lease) if lease is not None else None
+        self.lease: Lease | None = None
+        """That every commit checks."""
+        self._lease_keepers: list[LeaseKeeper] = []
+        if lease is not None:
+            self.go_by(lease)
         self.bell = Bell()
         self._growing: dict[str, GrowingFile] = {}
         self._lock = threading.Lock()
+
+    def go_by(self, lease: Lease) -> None:
+        """From now on commits check this one; those before are kept too."""
+        self.keep_lease(lease)
+        self.lease = lease
+
+    def keep_lease(self, lease: Lease) -> None:
+        self._lease_keepers.append(LeaseKeeper(self.catalog, lease))
 
     def growing(self, directory: str) -> GrowingFile:
         with self._lock:
@@ -74,14 +89,15 @@ class Store:
         with self._lock:
             return {file.path for file in self._growing.values()}
 
-    def close(self) -> None:
+    def close(self, finished: bool = False) -> None:
+        """``finished``: nothing is left to do, and no other driver has to take over."""
         for file in self._growing.values():
             file.close()
-        if self._lease_keeper is not None:
-            self._lease_keeper.close()
+        for keeper in reversed(self._lease_keepers):
+            keeper.close(finished)
         self.catalog.close()
 
     @property
     def lost(self) -> WaterclockError | None:
-        """Set when another process has taken over."""
-        return self._lease_keeper.lost if self._lease_keeper is not None else None
+        """Set when another process has taken over, or has expelled this one."""
+        return next((keeper.lost for keeper in self._lease_keepers if keeper.lost is not None), None)

@@ -1,4 +1,8 @@
-"""One vertex at work: carries out what its coordinator says, one instruction a turn."""
+"""One vertex at work: carries out what its coordinator says, one instruction a turn.
+
+Other drivers may run the same vertex. The first commit of an epoch wins; whoever loses drops what it computed and goes
+on from what the catalog says.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from waterclock import crashpoints
-from waterclock.catalog import Commit, Intent, Snapshot
+from waterclock.catalog import Commit, Intent, Snapshot, Standing
 from waterclock.errors import RunError, UserError, WaterclockError
 from waterclock.expr import Expr
 from waterclock.lang.sql.predicate import predicate
@@ -27,9 +31,16 @@ from waterclock.runtime.metrics.figures import Task
 from waterclock.runtime.metrics.windows import Epoch, Progress, Tasks
 from waterclock.runtime.pieces import grouped, kept_runs, pieces_of, rows_of, times_of
 from waterclock.runtime.rebuild import rebuild
-from waterclock.runtime.recovery import beyond_repair, check_output, check_tail, producer_of, roll_back
+from waterclock.runtime.recovery import (
+    beyond_repair,
+    check_output,
+    check_tail,
+    producer_of,
+    roll_back,
+    roll_back_where_named,
+)
 from waterclock.runtime.runner import Runner
-from waterclock.runtime.store import Store
+from waterclock.runtime.store import NAMED_WITHIN, Store
 from waterclock.runtime.task import Program, Report, Step
 from waterclock.state import Run, pick_merge
 from waterclock.storage import Damaged
@@ -55,8 +66,6 @@ class Done:
 
 
 class VertexWorker:
-    poll = 0.01
-
     def __init__(
         self, store: Store, program: Program, runner: Runner, max_rows: int, most_tasks: int | None,
         statistics: Statistics,
@@ -72,6 +81,11 @@ class VertexWorker:
         self.damaged = threading.Event()
         """Set by a reader that found our output damaged."""
         self.halted = False
+        self.host(True)
+        self._standing = Standing(-1, 0)
+        """What the epoch in hand builds on."""
+        self._overtaken = False
+        """Another driver has moved the vertex, or rolled it back, when this was last looked at."""
         self._failed = False
         self._stop_requested = threading.Event()
         self._peers: dict[str, VertexWorker] = {}
@@ -95,21 +109,37 @@ class VertexWorker:
         """No new epoch; one that is recorded is finished."""
         self._stop_requested.set()  # heard at the next turn: another thread may be in one
 
+    def host(self, here: bool, alone: bool = True) -> None:
+        """Whether this driver runs it, alone or beside others. What only waits for its commit is committed."""
+        self.hosted = here
+        self.alone = alone
+        self.poll = 0.01 if here else 0.2
+        self.ready = False
+        """Since it runs here, it has committed an epoch itself or found that there is nothing to do."""
+
     def turn(self) -> bool:
         """Does the next thing; False when there is nothing to do."""
         if self.halted:
+            return False
+        if not self.hosted and self._coordinator.state != "committing":
+            self._coordinator = c.Coordinator(self.inputs, self._split)
+            self._todo.clear()
+            self.damaged.clear()  # whoever waits for it sees that it runs elsewhere
+            self.halted = self._stop_requested.is_set()
             return False
         if self._coordinator.state == "new":
             self._todo.extend(self._recover())
         if self._stop_requested.is_set() and not self._coordinator.stopping:
             self._todo.extend(self._coordinator.handle(c.StopRequested()))
         if self.damaged.is_set() and self._coordinator.state in ("idle", "running"):  # nothing is in flight
-            roll_back(self.store, self.vertex)
-            self._todo = deque(self._recover())
+            roll_back(self.store, self.vertex, self._standing.generation)
+            self._todo.extend(self._recover())
             self.damaged.clear()
         if not self._todo and self._coordinator.state == "idle":
-            self._todo.extend(self._coordinator.handle(c.Offered(self._offers(self._coordinator.snapshot))))
+            offers = self._offers(self._coordinator.snapshot)
+            self._todo.extend(self._recover() if self._overtaken else self._coordinator.handle(c.Offered(offers)))
         if not self._todo:
+            self.ready = True
             return False
         instruction = self._todo.popleft()
         if isinstance(instruction, c.Halt):
@@ -119,7 +149,7 @@ class VertexWorker:
             self._todo.appendleft(instruction)  # its producer was rolled back and is computing it again
             return False
         try:
-            self._todo.extend(self._carry_out(instruction))
+            self._todo.extend(self._attempt(instruction))
         except UserError as error:
             self._fail()
             raise error.within(self.vertex, self._epoch) from error.__cause__
@@ -135,6 +165,22 @@ class VertexWorker:
                 reason=f"{type(error).__name__}: {error}",
             ) from error
         return True
+
+    def _attempt(self, instruction: c.Instruction) -> list[c.Instruction]:
+        try:
+            return self._carry_out(instruction)
+        except Exception as error:
+            if not self._lost_the_race(error):
+                raise
+            return self._recover()
+
+    def _lost_the_race(self, error: Exception) -> bool:
+        """What it built on may be gone because another driver went on: then the error means nothing."""
+        if isinstance(error, WaterclockError) and error.code == "STORE.FENCED":
+            return False
+        with suppress(WaterclockError):
+            return self.store.catalog.epochs.standing(self.vertex) != self._standing
+        return False
 
     def _fail(self) -> None:
         self._coordinator.handle(c.Failed())
@@ -152,27 +198,31 @@ class VertexWorker:
         return self._coordinator.snapshot.epoch + 1
 
     def _recover(self) -> list[c.Instruction]:
+        """Starts from what the catalog says. What other drivers run too is left as it was recorded."""
         epochs = self.store.catalog.epochs
         if epochs.get(self.vertex).lost is not None:
             rebuild(self.store, self.program, self.runner, self._split, self.max_rows)
         self._promised = None
+        self._todo.clear()
         self._coordinator = c.Coordinator(self.inputs, self._split)
-        snapshot = epochs.snapshot(self.vertex)
+        self._standing, snapshot, pending = self.store.catalog.transact(
+            lambda: (epochs.standing(self.vertex), epochs.snapshot(self.vertex), epochs.pending(self.vertex))
+        )
         self._hear()
-        pending = epochs.pending(self.vertex)
-        if pending is not None and pending.filters != self._coordinator.filters:
+        if pending is not None and self.alone and pending.filters != self._coordinator.filters:
             # It may have failed on the very rows that are to be left out.
             filtered = replace(pending, filters=self._coordinator.filters)
             rewrite = partial(epochs.rewrite_intent, self.vertex, filtered)
             pending = filtered if self.store.catalog.transact(rewrite, self.store.lease) else pending
-        if pending is not None:
+        if pending is not None and self.alone:
             count = partial(epochs.count, self.vertex, {"retries": epochs.unfinished(self.vertex)})
             self.store.catalog.transact(count, self.store.lease)
         return self._coordinator.handle(c.Recovered(snapshot, pending))
 
     def _hear(self) -> None:
         """What was said to the running vertex from outside; it holds from the next intent on."""
-        self._tasks = self.store.catalog.epochs.tasks(self.vertex)
+        self._tasks, standing = self.store.catalog.epochs.heard(self.vertex)
+        self._overtaken = standing != self._standing
         self._coordinator.filters = tuple(each.id for each in self.store.catalog.filters.holding(self.vertex))
 
     def _split(self, rows: Mapping[str, int], flows: Mapping[str, int]) -> parallelism.Tasks:
@@ -196,9 +246,10 @@ class VertexWorker:
         if isinstance(instruction, c.Record):
             crashpoints.reach("epoch.before_intent")
             epochs, intent = self.store.catalog.epochs, instruction.intent
-            self.store.catalog.transact(lambda: epochs.write_intent(self.vertex, intent), self.store.lease)
+            record = partial(epochs.record, self.vertex, intent, self._standing.generation)
+            recorded = self.store.catalog.transact(record, self.store.lease)
             crashpoints.reach("epoch.after_intent")
-            return []
+            return [] if recorded == intent else self._recover()
         if isinstance(instruction, c.Execute):
             return self._execute(instruction.intent)
         assert isinstance(instruction, c.Commit)
@@ -218,6 +269,8 @@ class VertexWorker:
                 reports = runner.run(self.program, step, self._following(intent))
                 break
             except Damaged as damage:
+                if self._lost_the_race(damage):
+                    return self._recover()
                 if damage.blob in {run.blob for runs in step.runs.values() for run in runs}:
                     if not check_tail(self.store, self.program.plan):
                         raise beyond_repair(damage) from None
@@ -253,7 +306,10 @@ class VertexWorker:
         if producer is None:
             raise beyond_repair(damage)
         target = self.store.catalog.epochs.snapshot(producer.vertex).epoch
-        producer.damaged.set()
+        if producer.hosted:
+            producer.damaged.set()
+        else:
+            roll_back_where_named(self.store, producer.vertex, damage)
         self.store.bell.ring()
         seen = 0
         while producer.damaged.is_set() or self.store.catalog.epochs.snapshot(producer.vertex).epoch < target:
@@ -318,24 +374,32 @@ class VertexWorker:
         intent, before = instruction.intent, self._coordinator.snapshot
         done = self._done
         assert done is not None
+        began = time.monotonic()
         segments, snapshot = self._output(intent, before, done.reports)
         runs = kept_runs(self.store, self.vertex, done.reports)
         check_output(catalog, self.vertex, snapshot)
         crashpoints.reach("epoch.before_commit")
 
-        def write() -> Intent | None:
-            if catalog.epochs.commit(self.vertex, Commit(intent, snapshot, runs, done.merged)):
-                catalog.streams.append(self.vertex, before.output_end, segments, snapshot.cti)
-                catalog.filters.applied(self.vertex, intent)
+        commit = Commit(intent, snapshot, runs, done.merged, self._standing.generation)
+
+        def write() -> tuple[bool, Intent | None]:
+            if time.monotonic() - began > NAMED_WITHIN or not catalog.epochs.commit(self.vertex, commit):
+                return False, None
+            catalog.streams.append(self.vertex, before.output_end, segments, snapshot.cti)
+            catalog.filters.applied(self.vertex, intent)
             following = instruction.following
             pending = catalog.epochs.pending(self.vertex)
             if pending is None and following is not None:
                 catalog.epochs.write_intent(self.vertex, following)
-            return pending
+            return True, pending
 
-        pending = catalog.transact(write, self.store.lease)
+        committed, pending = catalog.transact(write, self.store.lease)
         crashpoints.reach("epoch.after_commit")
         self.store.bell.ring()
+        if not committed:
+            return self._recover()
+        self._standing = Standing(intent.epoch, self._standing.generation)
+        self.ready = True
         self._count(done)
         return self._coordinator.handle(c.Committed(snapshot, pending))
 

@@ -78,6 +78,11 @@ class Watch:
         if not 0 <= self._clock() - self._looked < EVERY:  # or the clock was set back
             self.look("running")
 
+    @property
+    def alerts(self) -> tuple[Alert, ...]:
+        """Of the last look."""
+        return self._last.alerts
+
     def status(self, state: str, now: float) -> Status:
         observed = self._observed(state, now)
         status = status_of(self._catalog, observed, now)
