@@ -11,11 +11,14 @@ from waterclock.batch import run_batch
 from waterclock.catalog import Catalog
 from waterclock.connect.base import Sink, Source
 from waterclock.errors import ConfigError
+from waterclock.explain.program import lives_of
 from waterclock.handle import Handle
 from waterclock.optimizer import Statistics, VertexPlan, cut, optimize, share
+from waterclock.optimizer.cycles import advances
 from waterclock.plan import Node, explain
 from waterclock.runtime.delivery import DeliveryWorker
 from waterclock.runtime.engine import Engine, Parts
+from waterclock.runtime.feedback import Feedback
 from waterclock.runtime.idle import IdleClock
 from waterclock.runtime.imports import TimeImport, check_origins
 from waterclock.runtime.inprocess import InProcessRunner
@@ -171,7 +174,11 @@ def declare(app: Declared, catalog: Catalog, plans: Mapping[str, VertexPlan]) ->
 def _vertex(app: Declared, store: Store, plan: VertexPlan, runner: Runner) -> VertexWorker:
     declarations = {name: store.catalog.streams.get(name).declaration for name in plan.inputs}
     program = Program(str(store.root), plan, declarations)
-    return VertexWorker(store, program, runner, app.epoch_rows, app.tasks, app.statistics)
+    feedback = None
+    if plan.name in plan.inputs:  # a cycle
+        lives = lives_of(app.streams, {name: output.root for name, (output, _) in app.outputs.items()})
+        feedback = Feedback(plan.name, advances(plan.root, lives))
+    return VertexWorker(store, program, runner, app.epoch_rows, app.tasks, app.statistics, feedback)
 
 
 def runner_of(app: Declared, mode: str) -> Runner:
