@@ -79,7 +79,7 @@ CATALOGUE: dict[str, Condition] = {
     "PLAN.CYCLE_OPEN": Condition("The body of the cycle {name!r} does not use the stream that it is given.", "Use it: seeds.iterate(lambda loop: loop.join(...).shift('1m'), name={name!r}); without a cycle, write .union(...)."),
     "PLAN.CYCLE_INSIDE": Condition("{name!r} cannot be made inside of the cycle {cycle!r}.", "Call .to, .into and .iterate on what .iterate gives, not in its body."),
     "PLAN.CYCLE_TIME_UNKNOWN": Condition("Around the cycle {name!r} it is not known how far {what} holds time back:\n{place}", "Bound the events first with .clip_duration('1h'), or put another operator there: joins, windows and .shift are known."),
-    "PLAN.CYCLE_STANDS_STILL": Condition("Time would stand still around the cycle {name!r}: {why}.\n{place}", "End the body with .shift('{fix}') or more."),
+    "PLAN.CYCLE_STANDS_STILL": Condition("Time would stand still around the cycle {name!r}: {why}.\n{place}", "Add .shift('{fix}') to the end of the body, or more."),
     "PLAN.CYCLE_ENDLESS": Condition("Nothing ends the trips around the cycle {name!r}:\n{place}", "Join with a stream whose events end (.clip_duration('1d')), or say that they end: wc.App(..., allow_unbounded=True)."),
     "PLAN.CYCLE_OPEN_EVENTS": Condition("Behind a cycle, {what} would go as far as time has come, which depends on how epochs were cut:\n{place}", "Bound the events first with .clip_duration('1d')."),
     "PLAN.RULE_BROKEN": Condition("The rule {rule!r} of the optimizer failed: {reason}.", "This is a mistake in waterclock, not in the program: run it with wc.App(..., optimize=False) and please report it with the plan (Stream.explain)."),

@@ -142,10 +142,7 @@ def _joined(node: Join, lives: Lives) -> int | None:
         return 0
     sides = node.inputs if node.kind == "full" else (node.left,)
     held = [_held(life_of(side, lives)) for side in sides]
-    if None in held:
-        return None
-    least = min(by for by in held if by is not None)
-    return least - 1 if node.kind == "semi" else least  # where a piece ends another may go on
+    return None if None in held else min(by for by in held if by is not None)
 
 
 def _held(life: Life) -> int | None:
