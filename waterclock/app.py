@@ -18,6 +18,7 @@ from waterclock.connect.files import read_file
 from waterclock.connect.rows import to_frame
 from waterclock.errors import ConfigError, RunError, did_you_mean
 from waterclock.explain import Described, Output, drawing, explained
+from waterclock.explain.program import lives_of
 from waterclock.handle import Handle
 from waterclock.lang.fluent import Stream
 from waterclock.lang.sql import Given
@@ -25,8 +26,10 @@ from waterclock.lang.sql import Program as SqlProgram
 from waterclock.lang.sql import Source as SqlSource
 from waterclock.launch import Declared, batched, create_pushed, start
 from waterclock.optimizer import Statistics, VertexPlan, check_bounds, cut
+from waterclock.optimizer.cycles import check_behind_cycles, check_cycle, closed
 from waterclock.plan import Input, Node
 from waterclock.plan.drawing import schema_table, scrolling
+from waterclock.plan.rebuild import parts_of
 from waterclock.plan.strategy import Strategy
 from waterclock.programs import load, source_of
 from waterclock.runtime.engine import Engine
@@ -200,7 +203,10 @@ class App:
         """An output of this app as the input of another query, or a side stream such as ``'clicks.late'``."""
         if name in self._outputs:
             root = self._outputs[name][0].root
-            return Stream(self, Input(name, root.schema, root.points, root.open_ended, made_endless=root.endless))
+            made = Input(
+                name, root.schema, root.points, root.open_ended, made_endless=root.endless, of_cycle=root.cyclic
+            )
+            return Stream(self, made)
         sides = {side: d for d, _ in self._streams.values() for side in d.side_streams()}
         if name in sides:
             return Stream(self, _side_input(sides[name], name))
@@ -275,9 +281,21 @@ class App:
                 raise ConfigError("PLAN.SAME_TARGET", name=name, other=other, target=sink.target)
         if not self.allow_unbounded:
             check_bounds(plan)
+        inside = next((part.stream for part in parts_of(plan) if isinstance(part, Input) and part.back), name)
+        if inside != name:
+            raise ConfigError("PLAN.CYCLE_INSIDE", name=name, cycle=inside)
+        check_behind_cycles(plan)
         self._outputs[name] = (cut(name, plan), sink)
         if recovery is not None:
             self._recovery[name] = recovery
+
+    def add_cycle(self, name: str, seeds: Node, body: Callable[[Node], Node]) -> Node:
+        """What ``Stream.iterate`` calls: an output that reads itself."""
+        root = closed(name, seeds, body)
+        lives = lives_of(self._streams, {known: plan.root for known, (plan, _) in self._outputs.items()})
+        check_cycle(name, root, lives, self.allow_unbounded)
+        self.add_output(name, root, None)
+        return self.read(name)._plan
 
     def add_callback(self, name: str | None, plan: Node, function: Callable[[int, pl.DataFrame], None]) -> None:
         """An output whose rows are given to a function, epoch by epoch."""

@@ -15,15 +15,17 @@ from waterclock.catalog import Catalog, Lease, Observer
 from waterclock.catalog.leases import app_lease
 from waterclock.connect.base import Sink, Source
 from waterclock.errors import ConfigError
-from waterclock.explain.program import declared_life
+from waterclock.explain.program import lives_of
 from waterclock.handle import Handle
 from waterclock.optimizer import Statistics, VertexPlan, cut, optimize, share
+from waterclock.optimizer.cycles import advances
 from waterclock.optimizer.recovery import chosen
 from waterclock.plan import Node, explain
 from waterclock.plan.strategy import Strategy
 from waterclock.runtime.delivery import DeliveryWorker
 from waterclock.runtime.drivers import Assignment, Succession, default_name
 from waterclock.runtime.engine import Engine, Parts, StandBy
+from waterclock.runtime.feedback import Feedback
 from waterclock.runtime.idle import IdleClock
 from waterclock.runtime.imports import TimeImport, check_origins
 from waterclock.runtime.inprocess import InProcessRunner
@@ -246,7 +248,7 @@ def declare(app: Declared, catalog: Catalog, plans: Mapping[str, VertexPlan]) ->
 
 def _strategies(app: Declared, catalog: Catalog, plans: Mapping[str, VertexPlan]) -> dict[str, Strategy]:
     """How each vertex gets lost state back, by what earlier runs have measured where nobody said it."""
-    lives = {name: declared_life(declaration) for name, (declaration, _) in app.streams.items()}
+    lives = lives_of(app.streams, {name: plan.root for name, plan in plans.items()})
     known = app.vertices(catalog)
     found: dict[str, Strategy] = {}
     for name, plan in plans.items():
@@ -258,7 +260,11 @@ def _strategies(app: Declared, catalog: Catalog, plans: Mapping[str, VertexPlan]
 def _vertex(app: Declared, store: Store, plan: VertexPlan, runner: Runner) -> VertexWorker:
     declarations = {name: store.catalog.streams.get(name).declaration for name in plan.inputs}
     program = Program(str(store.root), plan, declarations)
-    return VertexWorker(store, program, runner, app.epoch_rows, app.tasks, app.statistics)
+    feedback = None
+    if plan.name in plan.inputs:  # a cycle
+        lives = lives_of(app.streams, {name: output.root for name, (output, _) in app.outputs.items()})
+        feedback = Feedback(plan.name, advances(plan.root, lives))
+    return VertexWorker(store, program, runner, app.epoch_rows, app.tasks, app.statistics, feedback)
 
 
 def runner_of(app: Declared, mode: str) -> Runner:

@@ -31,7 +31,7 @@ def test_every_example_is_tested() -> None:
     assert {path.stem for path in EXAMPLES.glob("*.py")} == {
         "alerts", "clicks", "demo", "fraud", "flights_data", "flights_in_air", "flights_bad_weather",
         "flights_turnrounds", "flights_without_weather", "flights_delays", "dstream_data", "dstream_view_count",
-        "dstream_word_count", "dstream_sliding_count", "dstream_sessions",
+        "dstream_word_count", "dstream_sliding_count", "dstream_sessions", "transitive_alerts", "feedback_estimate",
     }  # fmt: skip
 
 
@@ -75,6 +75,11 @@ def test_alerts_offline(tmp_path: Path) -> None:
 
 def test_fraud(tmp_path: Path) -> None:
     assert "59 refunds of 300 clicks" in run(EXAMPLES / "fraud.py", "--clicks", 300, cwd=tmp_path)
+
+
+def test_cycles(tmp_path: Path) -> None:
+    assert "10:05  ann  3 hops from ann" in run(EXAMPLES / "transitive_alerts.py", cwd=tmp_path)
+    assert "12:09  boiler  measured  90.00  estimate  82.14" in run(EXAMPLES / "feedback_estimate.py", cwd=tmp_path)
 
 
 @pytest.mark.parametrize(

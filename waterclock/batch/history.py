@@ -48,11 +48,16 @@ class History:
 
 def of_table(rows: pl.DataFrame, folder: Path) -> History:
     """Rows that are valid for ever."""
-    folder.mkdir(parents=True)
-    path = folder / "table.parquet"
     life = pl.lit(EVER, pl.Int64).alias(VS), pl.lit(FOREVER, pl.Int64).alias(VE)
-    rows.select(*life, pl.all()).write_parquet(path)
-    return History(rows.height, [str(path)], [], rows.columns, "")
+    return of_events(rows.select(*life, pl.all()), folder)
+
+
+def of_events(events: pl.DataFrame, folder: Path) -> History:
+    """Of rows with their lifetimes."""
+    folder.mkdir(parents=True)
+    path = folder / "events.parquet"
+    events.write_parquet(path)
+    return History(events.height, [str(path)], [], [name for name in events.columns if name not in (VS, VE)], "")
 
 
 def of_stream(catalog: Catalog, stream: str, filters: Sequence[Filter], into: Path) -> History:

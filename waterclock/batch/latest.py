@@ -14,7 +14,7 @@ from waterclock.time import BEGINNING
 def latest(node: Node, ctis: Mapping[str, int], outputs: Mapping[str, Node]) -> int:
     """``ctis`` are the last finite ones of the streams; an input that is in ``outputs`` stands for that plan."""
     if isinstance(node, Input):
-        inner = outputs.get(node.stream)
+        inner = None if node.back else outputs.get(node.stream)
         return ctis.get(node.stream, BEGINNING) if inner is None else latest(inner, ctis, outputs)
     known = max(latest(child, ctis, outputs) for child in node.inputs)
     if known == BEGINNING:

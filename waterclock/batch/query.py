@@ -47,7 +47,8 @@ class Query:
 
     def view(self, node: Node) -> str:
         """The name of the view of a node; every mention in a query asks anew."""
-        if isinstance(node, Input) and node.stream not in self._outputs:
+        if not self._is_made(node):
+            assert isinstance(node, Input)
             return self.streams.setdefault(node.stream, f"stream_{len(self.streams)}")
         view = self._compiled(node)
         view.uses += 1
@@ -60,7 +61,7 @@ class Query:
         return f"(SELECT greatest(max({VS}) + 1L, {ends}, {known}) FROM {self.view(node)})"
 
     def _compiled(self, node: Node) -> View:
-        if isinstance(node, Input) and node.stream in self._outputs:
+        if isinstance(node, Input) and self._is_made(node):
             return self._compiled(self._outputs[node.stream])
         if node.identity not in self._by_identity:
             sql = f"SELECT * FROM {self.view(node)}" if isinstance(node, Input) else self._rules[type(node)](self, node)
@@ -71,12 +72,13 @@ class Query:
 
     def _depth(self, node: Node) -> int:
         if isinstance(node, Input):
-            return self._depth(self._outputs[node.stream]) if node.stream in self._outputs else 0
+            return self._depth(self._outputs[node.stream]) if self._is_made(node) else 0
         below = max(self._compiled(child).depth if self._is_made(child) else 0 for child in node.inputs)
         return below + (0 if node.stateless else 1)
 
     def _is_made(self, node: Node) -> bool:
-        return not isinstance(node, Input) or node.stream in self._outputs
+        """Not a stream; a back edge is one, of what the trips before it gave."""
+        return not isinstance(node, Input) or (node.stream in self._outputs and not node.back)
 
 
 # -- arithmetic on times: an open end stays open -----------------------------------------------------------

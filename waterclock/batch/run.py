@@ -16,8 +16,13 @@ from waterclock.batch.handle import BatchHandle
 from waterclock.catalog import Catalog, Filter
 from waterclock.connect.base import Sink
 from waterclock.errors import ConfigError, RunError, WaterclockError
+from waterclock.hashing import digest
+from waterclock.optimizer.cycles import cycles
 from waterclock.plan.nodes import Input, Node
 from waterclock.plan.rebuild import bottom_up, parts_of
+
+MOST_TRIPS = 1000
+"""Around a cycle."""
 
 
 def run_batch(
@@ -32,17 +37,29 @@ def run_batch(
     filtered = _filtered(catalog)
     ctis |= {name: ctis[stream] for name, (stream, _) in filtered.items()}
     plans = {name: _reading(name, root, filtered) for name, root in outputs.items()}
-    query = compiled(plans, ctis)
+    around = cycles(plans)
     with tempfile.TemporaryDirectory(prefix="wc-batch-") as folder:
-        histories = {
-            stream: history.of_table(tables[stream], Path(folder) / view)
-            if stream in tables
-            else history.of_stream(catalog, *filtered.get(stream, (stream, [])), Path(folder) / view)
-            for stream, view in query.streams.items()
-        }
+        histories: dict[str, history.History] = {}
+        for stream in set(compiled(plans, ctis).streams) - set(around):
+            place = Path(folder) / str(len(histories))
+            histories[stream] = (
+                history.of_table(tables[stream], place)
+                if stream in tables
+                else history.of_stream(catalog, *filtered.get(stream, (stream, [])), place)
+            )
         from waterclock.batch.spark.session import answers  # Java is needed only here
 
-        frames = answers(app, master, spark, query, histories, outputs)
+        for name in around:
+            query, wanted = compiled(_with_what_it_reads(name, plans), ctis), {name: plans[name]}
+            found = plans[name].schema.empty()
+            for trip in range(MOST_TRIPS):  # the result as one more stream, until nothing changes
+                histories[name] = history.of_events(found, Path(folder) / f"{name} after {trip} trips")
+                before, found = found, answers(app, master, spark, query, histories, wanted)[name]
+                if (found.height, digest(found)) == (before.height, digest(before)):
+                    break
+            else:
+                raise RunError("RUN.CYCLE_GOES_ON", output=name, rounds=MOST_TRIPS)
+        frames = answers(app, master, spark, compiled(plans, ctis), histories, outputs)
     for name, sink in sinks.items():
         _deliver(name, outputs[name], sink, frames[name])
     rows = {name: found.rows for name, found in histories.items()} | {name: f.height for name, f in frames.items()}
@@ -50,6 +67,17 @@ def run_batch(
     counters = {name: catalog.streams.get(name).counters for name in sources}
     undelivered = [name for name in outputs if name not in sinks]
     return BatchHandle(app, frames, taken, counters, undelivered, time.monotonic() - began)
+
+
+def _with_what_it_reads(name: str, plans: Mapping[str, Node]) -> dict[str, Node]:
+    """An output and those that it is made of."""
+    found, todo = dict[str, Node](), [name]
+    while todo:
+        at = todo.pop()
+        if at in plans and at not in found:
+            found[at] = plans[at]
+            todo.extend(_streams(plans[at]))
+    return found
 
 
 def _streams(plan: Node) -> set[str]:

@@ -36,7 +36,7 @@ def promises(program: Described, name: str) -> Iterator[str]:
     yield f"  guarantee  {rules.guarantee(name, output.sink)}"
     first = "  inputs     "
     for stream in read(output.written):
-        for line in rules.input_lines(program, stream):
+        for line in rules.input_lines(program, stream, name):
             yield first + line
             first = " " * len(first)
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from waterclock.lang.sql.source import Source
 from waterclock.optimizer.cut import VertexPlan
-from waterclock.optimizer.lives import POINT, Life, life_of
+from waterclock.optimizer.cycles import longest
+from waterclock.optimizer.lives import POINT, Life
 from waterclock.optimizer.statistics import Statistics
 from waterclock.plan import Node
 from waterclock.streams import Declaration
@@ -48,16 +49,21 @@ class Described:
     @property
     def lives(self) -> dict[str, Life]:
         """How long the events of every stream live that a plan can read."""
-        found: dict[str, Life] = {}
-        for name, (declaration, _) in self.streams.items():
-            found |= {side: declared_life(declaration) for side in declaration.side_streams()}
-            found |= {name: declared_life(declaration), declaration.bad_stream: POINT}
-        for name, output in self.outputs.items():
-            found[name] = life_of(output.part, found)
-        return found
+        return lives_of(self.streams, {name: output.part for name, output in self.outputs.items()})
 
 
-def declared_life(declaration: Declaration) -> Life:
+def lives_of(streams: Mapping[str, tuple[Declaration, Any]], outputs: Mapping[str, Node]) -> dict[str, Life]:
+    """Of declared streams and of outputs, each of which reads those before it."""
+    found: dict[str, Life] = {}
+    for name, (declaration, _) in streams.items():
+        found |= {side: _declared(declaration) for side in declaration.side_streams()}
+        found |= {name: _declared(declaration), declaration.bad_stream: POINT}
+    for name, root in outputs.items():
+        found[name] = longest(name, root, found)
+    return found
+
+
+def _declared(declaration: Declaration) -> Life:
     if declaration.end is not None:
         return Life(None, f"column {declaration.end} of {declaration.name} says (null: for ever)")
     return Life(FOREVER if declaration.static else declaration.duration)

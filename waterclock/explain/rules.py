@@ -94,8 +94,11 @@ def _near(path: str) -> str:
     return path.removeprefix(here)
 
 
-def input_lines(program: Described, name: str) -> Iterator[str]:
-    """The rules of a stream that a plan reads, a line each."""
+def input_lines(program: Described, name: str, output: str) -> Iterator[str]:
+    """The rules of a stream that the plan of an output reads, a line each."""
+    if name == output:
+        yield f"back edge {name}: its own result, one epoch later; a snapshot holds what is on the way"
+        return
     if name in program.tables:
         yield f"table {name}: {program.tables[name][1]:,} rows, valid for ever"
         return

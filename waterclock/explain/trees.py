@@ -64,7 +64,7 @@ def size(root: Node) -> int:
 
 def short(node: Node) -> str:
     if isinstance(node, Input):
-        return f"{'table' if node.static else 'stream'} {node.stream}"
+        return f"{node.kind} {node.stream}"
     return node.label if len(node.label) <= 60 else f"{node.label[:57]}..."
 
 

@@ -98,7 +98,7 @@ class _Plans:
         for child in part.node.inputs:
             below = self._parts[child.identity]
             below.owners |= owners
-            below.asked = below.asked or part.asked or _reads_time(part.node)
+            below.asked = below.asked or part.asked or reads_time(part.node)
 
     def of(self, owner: str, node: Node, whole: bool = False) -> Node:
         """What an owner computes; ``whole`` for the part that is the owner itself."""
@@ -119,7 +119,7 @@ def _has_state(node: Node) -> bool:
     return not node.stateless and not isinstance(node, Input | Union)
 
 
-def _reads_time(node: Node) -> bool:
+def reads_time(node: Node) -> bool:
     """How far windows of events that never end go depends on the times that the input had, not on its events alone."""
     windowed = isinstance(node, WindowAggregate | Chop) or (isinstance(node, TopK) and node.window is not None)
     return windowed and any(child.open_ended for child in node.inputs)

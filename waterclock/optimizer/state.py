@@ -116,7 +116,7 @@ def _endless(node: Node) -> list[str]:
     if not node.endless:
         return []
     if isinstance(node, Input):
-        return [f"{'table' if node.static else 'stream'} {node.stream}"]
+        return [f"{node.kind} {node.stream}"]
     found = [origin for child in node.inputs for origin in _endless(child)]
     return found or [node.label]
 

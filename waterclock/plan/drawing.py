@@ -99,7 +99,7 @@ def is_light(node: Node) -> bool:
 def titled(node: Node) -> tuple[str, str]:
     """What a node is, and the rest of its label."""
     if isinstance(node, Input):
-        return f"{'table' if node.static else 'stream'} {node.stream}", str(node.columns)
+        return f"{node.kind} {node.stream}", str(node.columns)
     if isinstance(node, Join | AsOf):
         kind, _, rest = node.label.partition(" on ")
         renamed = ", ".join(f"{a} as {b}" for a, b in node.names if a != b)

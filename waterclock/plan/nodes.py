@@ -36,6 +36,11 @@ class Node:
         """The plan itself makes events that never end: what remembers them grows for ever."""
         return any(node.endless for node in self.inputs)
 
+    @cached_property
+    def cyclic(self) -> bool:
+        """It depends on a cycle: when its time moves depends on how epochs were cut."""
+        return any(node.cyclic for node in self.inputs)
+
     @property
     def stateless(self) -> bool:
         """Works event by event."""
@@ -65,6 +70,10 @@ class Input(Node):
     """A table: complete from the start, valid for ever."""
     made_endless: bool = False
     """The output of a query that makes events that never end."""
+    back: bool = False
+    """The back edge of a cycle: the result that it is a part of, one epoch later."""
+    of_cycle: bool = False
+    """The output of a query that depends on a cycle."""
 
     @cached_property
     def schema(self) -> Schema:
@@ -82,11 +91,18 @@ class Input(Node):
     def endless(self) -> bool:
         return self.made_endless or self.static
 
+    @cached_property
+    def cyclic(self) -> bool:
+        return self.back or self.of_cycle
+
+    @property
+    def kind(self) -> str:
+        return "table" if self.static else "back edge" if self.back else "stream"
+
     @property
     def label(self) -> str:
-        kind = "table" if self.static else "stream"
         shape = " of points" if self.of_points else " open-ended" if self.may_be_open else ""
-        return f"{kind} {self.stream} ({self.columns}){shape}"
+        return f"{self.kind} {self.stream} ({self.columns}){shape}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,6 +21,7 @@ from waterclock.plan.lifetime import Lifetime
 from waterclock.plan.nodes import Explode, Filter, Input, Node, Project, Union
 from waterclock.plan.user import Apply, Elements, Track
 from waterclock.reference import joins, lifetimes, user, windows
+from waterclock.reference.compare import bag_difference
 from waterclock.reference.events import Event, Final, Streams
 from waterclock.reference.expressions import value_of
 from waterclock.time import BEGINNING, FOREVER
@@ -75,6 +76,16 @@ def final(node: Node, inputs: Streams, ctis: Mapping[str, int], seen: Mapping[st
         return windows.top_k(node, events, cti, latest)
     assert isinstance(node, WindowAggregate)
     return windows.fixed(node, events, cti, latest)
+
+
+def fixpoint(name: str, root: Node, inputs: Streams, ctis: Mapping[str, int]) -> Final:
+    """The same for a cycle: its result as one more input, again and again until nothing changes."""
+    found: Final = ([], FOREVER)
+    while True:
+        before = found
+        found = final(root, {**inputs, name: before[0]}, {**ctis, name: before[1]})
+        if found[1] == before[1] and not bag_difference(found[0], before[0]):
+            return found
 
 
 def streams_of(node: Node) -> set[str]:

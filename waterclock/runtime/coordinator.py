@@ -52,6 +52,13 @@ class Executed:
 
 
 @dataclass(frozen=True)
+class Corrected:
+    """The step ran, but a promise of its intent did not hold: this one is recorded instead."""
+
+    intent: Intent
+
+
+@dataclass(frozen=True)
 class Committed:
     snapshot: Snapshot
     pending: Intent | None
@@ -68,7 +75,7 @@ class StopRequested:
     """No new epoch; the one that runs is finished and committed."""
 
 
-Event = Recovered | Offered | Executed | Committed | Failed | StopRequested
+Event = Recovered | Offered | Executed | Corrected | Committed | Failed | StopRequested
 
 # -- instructions ------------------------------------------------------------------------------------------
 
@@ -137,6 +144,9 @@ class Coordinator:
                 self.following = self.preview(offers)
                 self.state = "committing"
                 return [Commit(self.current, self.following)]
+            case "running", Corrected(intent):
+                self.current = intent
+                return [Execute(intent)]
             case "committing", Committed(snapshot, pending):
                 self.snapshot = snapshot
                 following, self.following = self.following, None

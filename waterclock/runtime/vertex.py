@@ -25,6 +25,7 @@ from waterclock.optimizer.cut import OUTPUT
 from waterclock.optimizer.parallelism import Parallelism
 from waterclock.optimizer.statistics import Statistics
 from waterclock.runtime import coordinator as c
+from waterclock.runtime.feedback import Feedback
 from waterclock.runtime.inprocess import InProcessRunner
 from waterclock.runtime.measured import counted
 from waterclock.runtime.metrics.figures import Task
@@ -68,7 +69,7 @@ class Done:
 class VertexWorker:
     def __init__(
         self, store: Store, program: Program, runner: Runner, max_rows: int, most_tasks: int | None,
-        statistics: Statistics,
+        statistics: Statistics, feedback: Feedback | None = None,
     ) -> None:  # fmt: skip
         self.name = f"vertex {program.plan.name}"
         self.store = store
@@ -77,6 +78,8 @@ class VertexWorker:
         self.max_rows = max_rows
         self.vertex = program.plan.name
         self.inputs = program.plan.inputs
+        self.feedback = feedback
+        """Of a cycle, which reads its own output."""
         self.progress = Progress()
         self.damaged = threading.Event()
         """Set by a reader that found our output damaged."""
@@ -212,12 +215,15 @@ class VertexWorker:
         if pending is not None and self.alone and pending.filters != self._coordinator.filters:
             # It may have failed on the very rows that are to be left out.
             filtered = replace(pending, filters=self._coordinator.filters)
-            rewrite = partial(epochs.rewrite_intent, self.vertex, filtered)
-            pending = filtered if self.store.catalog.transact(rewrite, self.store.lease) else pending
+            pending = filtered if self._rewrite(filtered) else pending
         if pending is not None and self.alone:
             count = partial(epochs.count, self.vertex, {"retries": epochs.unfinished(self.vertex)})
             self.store.catalog.transact(count, self.store.lease)
         return self._coordinator.handle(c.Recovered(snapshot, pending))
+
+    def _rewrite(self, intent: Intent) -> bool:
+        rewrite = partial(self.store.catalog.epochs.rewrite_intent, self.vertex, intent)
+        return self.store.catalog.transact(rewrite, self.store.lease)
 
     def _hear(self) -> None:
         """What was said to the running vertex from outside; it holds from the next intent on."""
@@ -271,19 +277,26 @@ class VertexWorker:
             except Damaged as damage:
                 if self._lost_the_race(damage):
                     return self._recover()
-                if damage.blob in {run.blob for runs in step.runs.values() for run in runs}:
+                mine = {run.blob for runs in step.runs.values() for run in runs}
+                if damage.blob in mine or producer_of(self.store, damage) == self.vertex:
                     if not check_tail(self.store, self.program.plan):
                         raise beyond_repair(damage) from None
                     return self._recover()
                 self._wait_for_repair(damage)
+        if self.feedback is not None:
+            corrected = self.feedback.corrected(intent, self._coordinator.snapshot.cti, reports)
+            if corrected is not None and self._rewrite(corrected):
+                return self._coordinator.handle(c.Corrected(corrected))
         self._done = Done(reports, merged, arrived, began, time.perf_counter() - started)
+        if self.feedback is not None:
+            return self._coordinator.handle(c.Executed({}))  # the next one takes what this one gives
         offers, self._promised = self._promised or self._offers(_behind(intent)), None
         return self._coordinator.handle(c.Executed(offers))
 
     def _following(self, intent: Intent) -> Step | None:
         """The step behind this one, if there is enough for it already: its input can be read at once."""
         self._promised = None
-        if self.program.plan.stages == 1:
+        if self.program.plan.stages == 1 or self.feedback is not None:
             return None
         offers = self._offers(_behind(intent))
         following = self._coordinator.preview(offers)
@@ -338,7 +351,22 @@ class VertexWorker:
                 before = streams.last_finite_cti(name)
                 cti = before if before > snapshot.ctis.get(name, BEGINNING) else cti
             offers[name] = c.Offer(end, cti)
+        if self.feedback is not None and offers[self.vertex].end == marks[self.vertex][0]:
+            cti = self._fed_back(snapshot, offers, marks[self.vertex][1])
+            offers[self.vertex] = c.Offer(offers[self.vertex].end, cti)
         return offers
+
+    def _fed_back(self, snapshot: Snapshot, offers: dict[str, c.Offer], own: int) -> int:
+        """The time of the back edge when all that is offered is taken."""
+        assert self.feedback is not None
+        least: dict[str, int] = {}
+        for name, offer in offers.items():
+            start = snapshot.positions.get(name, 0)
+            if offer.end > start:
+                taken = self.store.catalog.streams.segments(name, start, offer.end)
+                least[name] = min(segment.least_vs for segment in taken)
+        ctis = {name: offer.cti for name, offer in offers.items() if name != self.vertex}
+        return self.feedback.promised(own, ctis, least)
 
     def _resolve(self, intent: Intent) -> tuple[Step, tuple[int, ...], int | None]:
         """Names to files: the pieces of each reading task, and the state. And when the oldest row came."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from waterclock.errors import ConfigError
@@ -41,6 +42,8 @@ class Outputs(Protocol):
     """The app that a stream belongs to, as far as streams know it."""
 
     def add_output(self, name: str | None, plan: Node, sink: Any, recovery: Strategy | None = None) -> None: ...
+
+    def add_cycle(self, name: str, seeds: Node, body: Callable[[Node], Node]) -> Node: ...
 
     def explain_plan(self, plan: Node, stage: str) -> str: ...
 
@@ -264,6 +267,17 @@ class Stream:
     def last(self, n: int, result: str = "point_end") -> Windowed[Stream]:
         """At every start the events since the ``n``-th last distinct start time; see ``Grouped.last``."""
         return self.group_by().last(n, result)
+
+    def iterate(self, body: Callable[[Stream], Stream], name: str) -> Stream:
+        """These events, and all that ``body`` makes of the result itself: a cycle, kept as the stream ``name``.
+
+        Every trip must move time on (``shift``), and a join with a stream whose events end must end the trips.
+
+        >>> alerts.iterate(lambda loop: loop.semi_join(links, on="node").shift("1m"), name="spread")  # doctest: +SKIP
+        """
+        return Stream(
+            self._app, self._app.add_cycle(name, self._plan, lambda edge: body(Stream(self._app, edge))._plan)
+        )
 
     def to(self, sink: Any, name: str | None = None, *, recovery: Strategy | None = None) -> Stream:
         """Makes this an output of the app, delivered to ``sink`` and kept as the stream ``name``.
