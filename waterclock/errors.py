@@ -77,6 +77,8 @@ CATALOGUE: dict[str, Condition] = {
     "PLAN.TIME_CIRCLE": Condition("The stream {name!r} takes its time from {origin!r}, whose time follows from {name!r}.", "Take it from a stream that does not depend on this one."),
     "PLAN.RULE_BROKEN": Condition("The rule {rule!r} of the optimizer failed: {reason}.", "This is a mistake in waterclock, not in the program: run it with wc.App(..., optimize=False) and please report it with the plan (Stream.explain)."),
     "PLAN.NO_SIDE_STREAM": Condition("The stream {stream!r} keeps no {name!r}.", "Declare it with {option}."),
+    "PLAN.NO_ROW_FAILS": Condition("on_error is not possible for: {what}.", "It works where user code is given single rows: behind select, with_columns, filter, explode, set_duration, track, apply, and map, flat_map and filter of D-Streams. What an aggregate, a join or a ranking computes with user code, put into a column first: .with_columns(x=f('x')).on_error('skip')."),
+    "PLAN.NOTHING_FAILS": Condition("on_error has nothing to do: {what} calls no user code.", "Put it right behind the operator that does: .select(y=f('x')).on_error('skip'). What is built in gives null where it has no value."),
     # user code
     "USER.NOT_CODE": Condition("{what} cannot be {found}.", "{fix}"),
     "USER.NO_SOURCE": Condition("The source of {name} cannot be read.", "The source is part of the plan: write it in a file or in a notebook."),
@@ -94,6 +96,10 @@ CATALOGUE: dict[str, Condition] = {
     "USER.STEP_DIFFERS": Condition(
         "Epoch {epoch} of {vertex!r} gave other rows when it was run twice; its user code: {names}.\n  {first}\n  {second}",
         "User code must follow from its arguments alone: no random numbers, no clock, nothing remembered.",
+    ),
+    "USER.TOO_MANY": Condition(
+        "{rows} rows failed in {vertex!r}, and the limit is {limit}; in epoch {epoch}, the last of them was {row}\n  {operator}\n  {error}",
+        "Nothing of this epoch was done. Mend the code under another name, or raise the limit (it may change between runs) and start again; waterclock filter leaves chosen rows out.",
     ),
     "USER.BROKEN_LAW": Condition("The aggregate {name} breaks a law: {law}\n  {found}", "{fix}"),
     "CONFIG.BAD_CATALOG": Condition("The catalog {url} is not possible: {reason}.", "{fix}"),

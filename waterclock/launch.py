@@ -14,6 +14,7 @@ from waterclock.errors import ConfigError
 from waterclock.handle import Handle
 from waterclock.optimizer import Statistics, VertexPlan, cut, optimize, share
 from waterclock.plan import Node, explain
+from waterclock.plan.guarded import DEAD_ROWS, dead_stream, has_dead_letters
 from waterclock.runtime.delivery import DeliveryWorker
 from waterclock.runtime.engine import Engine, Parts
 from waterclock.runtime.idle import IdleClock
@@ -163,6 +164,8 @@ def declare(app: Declared, catalog: Catalog, plans: Mapping[str, VertexPlan]) ->
         for name, plan in plans.items():
             retention = None if name in app.outputs else 0
             catalog.streams.create(Declaration(name, plan.root.schema, None, retention=retention), app.name)
+            if has_dead_letters(plan.root):
+                catalog.streams.create(Declaration(dead_stream(name), DEAD_ROWS, None), app.name)
             catalog.epochs.create(name, app.name, plan.identity, explain(plan.root), plan.inputs)
 
     catalog.transact(all_of_it)

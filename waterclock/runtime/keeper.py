@@ -9,6 +9,7 @@ from pathlib import Path
 
 from waterclock import crashpoints
 from waterclock.catalog import StreamRow
+from waterclock.plan.guarded import dead_stream
 from waterclock.runtime.garbage import collectable, low_water
 from waterclock.runtime.log import StreamReader
 from waterclock.runtime.store import Store
@@ -72,14 +73,18 @@ class Keeper:
         if not behind:
             return False
         began = time.perf_counter()
-        ends = {v.name: catalog.epochs.snapshot(v.name, v.epoch).output_end for v in behind}
+        ends: dict[str, int] = {}
+        for vertex in behind:
+            snapshot = catalog.epochs.snapshot(vertex.name, vertex.epoch)
+            ends |= {vertex.name: snapshot.output_end, dead_stream(vertex.name): snapshot.dead_end}
         self._store.sync_files()
         crashpoints.reach("sync.before_mark")
 
         def mark() -> None:
             for vertex in behind:
                 catalog.epochs.set_durable(vertex.name, vertex.epoch)
-                catalog.streams.set_durable(vertex.name, ends[vertex.name])
+            for stream, end in ends.items():
+                catalog.streams.set_durable(stream, end)
 
         catalog.transact(mark, self._store.lease, durable=True)
         self.sync_seconds = time.perf_counter() - began
@@ -118,6 +123,7 @@ class Keeper:
         frame = StreamReader(self._store.catalog, row.name).read(group[0].first, group[-1].end)
         path = f"streams/{row.name}/{uuid.uuid4().hex}.parquet"
         target = self._store.root / path
+        target.parent.mkdir(exist_ok=True)
         frame.write_parquet(target, compression="zstd")
         sync_file(target)
         crashpoints.reach("compact.after_file")

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from waterclock.catalog import Catalog, Snapshot
 from waterclock.errors import RunError, StoreError
+from waterclock.plan.guarded import dead_stream
 from waterclock.runtime.store import Store
 from waterclock.storage import Damaged, read
 from waterclock.storage.blobs import Blob
+from waterclock.time import BEGINNING
 
 
 def check_tail(store: Store, vertex: str) -> None:
@@ -20,7 +22,9 @@ def check_tail(store: Store, vertex: str) -> None:
     base, newest = epochs.snapshot(vertex, durable), epochs.snapshot(vertex)
     if newest.epoch <= durable:
         return
-    segments = store.catalog.streams.segments(vertex, base.output_end, newest.output_end)
+    streams = store.catalog.streams
+    segments = streams.segments(vertex, base.output_end, newest.output_end)
+    segments += streams.segments(dead_stream(vertex), base.dead_end, newest.dead_end)
     known = {run.blob for _, run in epochs.runs(vertex, durable)}
     fresh = [run.blob for _, run in epochs.runs(vertex) if run.blob not in known]
     blobs = [segment.blob for segment in segments if segment.blob is not None] + fresh
@@ -43,6 +47,7 @@ def roll_back(store: Store, vertex: str) -> None:
         catalog.epochs.roll_back(vertex, durable)
         catalog.epochs.count(vertex, {"rollbacks": 1})
         catalog.streams.roll_back(vertex, base.output_end, base.cti)
+        catalog.streams.roll_back(dead_stream(vertex), base.dead_end, BEGINNING)
 
     catalog.transact(back, store.lease, durable=True)
 
@@ -50,9 +55,10 @@ def roll_back(store: Store, vertex: str) -> None:
 def check_output(catalog: Catalog, vertex: str, snapshot: Snapshot) -> None:
     """An epoch that was executed before must give the same rows again."""
     expected = catalog.epochs.expected(vertex, snapshot.epoch)
-    if expected is not None and (expected.digest, expected.output_end) != (
+    if expected is not None and (expected.digest, expected.output_end, expected.left_out) != (
         snapshot.digest,
         snapshot.output_end,
+        snapshot.left_out,
     ):
         raise RunError("RUN.NOT_DETERMINISTIC", epoch=snapshot.epoch, vertex=vertex)
 
