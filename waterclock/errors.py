@@ -216,6 +216,7 @@ CATALOGUE: dict[str, Condition] = {
     "SQL.NESTED_AGGREGATE": Condition("An aggregate cannot be inside another.", "Aggregate in a query of its own first, then aggregate its result."),
     "SQL.NOT_GROUPED": Condition("{column} is neither in GROUP BY nor in an aggregate.", "Add it to GROUP BY, or say which of its values is meant: LAST({column}), MAX({column})."),
     "SQL.ALIAS_IN_WHERE": Condition("{column} is defined in this SELECT, and {clause} comes before it.", "Repeat its expression here, or filter in a query around this one."),
+    "SQL.NOTHING_FAILS": Condition("ON ERROR has nothing to do: WHERE and the SELECT list of this query call no user code.", "Put it behind the query that does. What is built in gives null where it has no value."),
     "SQL.NO_WINDOW": Condition("{what} needs a window: over which time?", "Add WITH TUMBLING(5s), HOPPING(10s, 5s), SLIDING(10s), SESSION(30s) or COUNT(10) behind GROUP BY, or WITH SNAPSHOT for the events of every moment."),
     "SQL.WINDOW_WITHOUT_AGGREGATE": Condition("WITH {window} stands in a query that aggregates nothing.", "Add an aggregate such as COUNT(*), or ORDER BY x DESC LIMIT 3; to change lifetimes, use a function in FROM: CHOP(s, 5s), QUANTIZE(s, 5s)."),
     "SQL.WINDOW_ARGUMENTS": Condition("{window} does not take {given}.", "Write {usage}."),
