@@ -97,6 +97,15 @@ def once(rows: list[tuple[int, int, int]]) -> tuple[list[str], list[str]]:
     return found, dead
 
 
+def run_without_a_sync(folder: str) -> None:
+    """As if the power had gone before the first one."""
+    with mock.patch.object(Keeper, "tidy"):
+        make(folder, 4)[0].run("offline")
+    catalog = Catalog.open(Path(folder) / "store")
+    catalog.transact(lambda: catalog.epochs._db.execute("UPDATE vertices SET durable_epoch = -1"))
+    catalog.close()
+
+
 @settings(max_examples=25, deadline=None)
 @given(ROWS, st.integers(1, 4), st.integers(1, 9), st.integers(1, 3), st.sampled_from(PLACES), st.integers(1, 6))
 def test_any_cut_and_a_crash_give_the_same(
@@ -120,8 +129,7 @@ def test_a_rollback_takes_dead_letters_back_and_computes_them_again(seed: int) -
     expected = once(rows)
     with tempfile.TemporaryDirectory(prefix="wc-") as folder:
         pushed(folder, rows, 3)
-        with mock.patch.object(Keeper, "sync", lambda self: False):
-            make(folder, 4)[0].run("offline")
+        run_without_a_sync(folder)
         before = [looked(folder, "out"), looked(folder, "out.dead")]
         catalog = Catalog.open(Path(folder) / "store")
         roll_back(Store(catalog, None), "out")
@@ -134,8 +142,7 @@ def test_a_rollback_takes_dead_letters_back_and_computes_them_again(seed: int) -
 def test_lost_bytes_of_dead_letters_alone_are_found() -> None:
     with tempfile.TemporaryDirectory(prefix="wc-") as folder:
         pushed(folder, [(n, 0, 3) for n in range(9)], 1)  # no output, dead letters only
-        with mock.patch.object(Keeper, "sync", lambda self: False):
-            make(folder, 4)[0].run("offline")
+        run_without_a_sync(folder)
         before = looked(folder, "out.dead")
         for file in (Path(folder) / "store" / "streams" / "out").iterdir():
             file.unlink()

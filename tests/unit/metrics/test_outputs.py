@@ -94,7 +94,7 @@ output  stage  tasks    rows  median  slowest task  its rows  its time  straggle
 out         1      4  11,000  100 ms             3    10,000  500 ms    skew (task 3, 5.0×)
 
 sink  delivered epoch  rows  waiting  retries  failures
-out                 9     5        3        0         0"""
+out                 9     5        3        0         0"""  # noqa: E501
 
 
 def test_the_page() -> None:
