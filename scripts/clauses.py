@@ -58,6 +58,13 @@ for name, rows in FILES.items():
     Path(f"{name}.jsonl").write_text("\\n".join(lines) + "\\n")
 
 
+@wc.function(returns="int", per_row=True)
+def half(cost):
+    if cost % 2:
+        raise ValueError(f"{cost} is odd")
+    return cost // 2
+
+
 def sql(text):
     """Runs statements over the streams above, and prints what the last query gives, or the outputs."""
     store = tempfile.mkdtemp()
@@ -153,7 +160,8 @@ def page(run: bool) -> str:
         try:
             Path("streams.sql").write_text(STREAMS)
             if run:
-                exec(SETTING, space)
+                Path("setting.py").write_text(SETTING)  # functions in a plan need their source
+                exec(compile(SETTING, str(Path("setting.py").resolve()), "exec"), space)
             for title, group in groups().items():
                 lines += [f"## {title}", "", group.about, ""]
                 for name, clause in group.clauses.items():

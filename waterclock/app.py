@@ -29,6 +29,7 @@ from waterclock.optimizer import Statistics, VertexPlan, check_bounds, cut
 from waterclock.optimizer.cycles import check_behind_cycles, check_cycle, closed
 from waterclock.plan import Input, Node
 from waterclock.plan.drawing import schema_table, scrolling
+from waterclock.plan.guarded import DEAD_ROWS, dead_stream, guards, has_dead_letters
 from waterclock.plan.rebuild import parts_of
 from waterclock.plan.strategy import Strategy
 from waterclock.programs import load, source_of
@@ -207,12 +208,18 @@ class App:
                 name, root.schema, root.points, root.open_ended, made_endless=root.endless, of_cycle=root.cyclic
             )
             return Stream(self, made)
+        dead = {dead_stream(output): plan.root for output, (plan, _) in self._outputs.items()}
+        if name in dead and has_dead_letters(dead[name]):
+            return Stream(self, _dead_input(name, dead[name]))
         sides = {side: d for d, _ in self._streams.values() for side in d.side_streams()}
         if name in sides:
             return Stream(self, _side_input(sides[name], name))
         stream, _, kind = name.rpartition(".")
         if stream in self._streams and kind in _SIDE_OPTIONS:
             raise ConfigError("PLAN.NO_SIDE_STREAM", stream=stream, name=name, option=_SIDE_OPTIONS[kind])
+        if name in dead:
+            option = "on_error('dead_letter') behind an operator with user code"
+            raise ConfigError("PLAN.NO_SIDE_STREAM", stream=stream, name=name, option=option)
         raise ConfigError(
             "STORE.NO_STREAM",
             name=name,
@@ -261,6 +268,7 @@ class App:
     def _named(self) -> dict[str, Given]:
         """Everything that a query can read, by name."""
         sides = [side for declaration, _ in self._streams.values() for side in declaration.side_streams()]
+        sides += [dead_stream(name) for name, (plan, _) in self._outputs.items() if has_dead_letters(plan.root)]
         return {
             **{name: Given(self.read(name)._plan) for name in (*sides, *self._outputs)},
             **{name: Given(_input(d), d.time) for name, (d, _) in self._streams.items()},
@@ -469,6 +477,12 @@ def _input(declaration: Declaration) -> Input:
     return Input(
         declaration.name, declaration.schema, declaration.points, declaration.end is not None, declaration.static
     )
+
+
+def _dead_input(name: str, root: Node) -> Input:
+    """Dead letters live as long as the rows that they are of."""
+    rows = [node.input for node in guards(root)]
+    return Input(name, DEAD_ROWS, all(each.points for each in rows), any(each.open_ended for each in rows))
 
 
 def _side_input(declaration: Declaration, name: str) -> Input:

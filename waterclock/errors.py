@@ -85,6 +85,8 @@ CATALOGUE: dict[str, Condition] = {
     "PLAN.CYCLE_OPEN_EVENTS": Condition("Behind a cycle, {what} would go as far as time has come, which depends on how epochs were cut:\n{place}", "Bound the events first with .clip_duration('1d')."),
     "PLAN.RULE_BROKEN": Condition("The rule {rule!r} of the optimizer failed: {reason}.", "This is a mistake in waterclock, not in the program: run it with wc.App(..., optimize=False) and please report it with the plan (Stream.explain)."),
     "PLAN.NO_SIDE_STREAM": Condition("The stream {stream!r} keeps no {name!r}.", "Declare it with {option}."),
+    "PLAN.NO_ROW_FAILS": Condition("on_error is not possible for: {what}.", "It works where user code is given single rows: behind select, with_columns, filter, explode, set_duration, track, apply, and map, flat_map and filter of D-Streams. What an aggregate, a join or a ranking computes with user code, put into a column first: .with_columns(x=f('x')).on_error('skip')."),
+    "PLAN.NOTHING_FAILS": Condition("on_error has nothing to do: {what} calls no user code.", "Put it right behind the operator that does: .select(y=f('x')).on_error('skip'). What is built in gives null where it has no value."),
     # user code
     "USER.NOT_CODE": Condition("{what} cannot be {found}.", "{fix}"),
     "USER.NO_SOURCE": Condition("The source of {name} cannot be read.", "The source is part of the plan: write it in a file or in a notebook."),
@@ -102,6 +104,10 @@ CATALOGUE: dict[str, Condition] = {
     "USER.STEP_DIFFERS": Condition(
         "Epoch {epoch} of {vertex!r} gave other rows when it was run twice; its user code: {names}.\n  {first}\n  {second}",
         "User code must follow from its arguments alone: no random numbers, no clock, nothing remembered.",
+    ),
+    "USER.TOO_MANY": Condition(
+        "{rows} rows failed in {vertex!r}, and the limit is {limit}; in epoch {epoch}, the last of them was {row}\n  {operator}\n  {error}",
+        "Nothing of this epoch was done. Mend the code under another name, or raise the limit (it may change between runs) and start again; waterclock filter leaves chosen rows out.",
     ),
     "USER.BROKEN_LAW": Condition("The aggregate {name} breaks a law: {law}\n  {found}", "{fix}"),
     "CONFIG.BAD_CATALOG": Condition("The catalog {url} is not possible: {reason}.", "{fix}"),
@@ -224,6 +230,7 @@ CATALOGUE: dict[str, Condition] = {
     "SQL.NESTED_AGGREGATE": Condition("An aggregate cannot be inside another.", "Aggregate in a query of its own first, then aggregate its result."),
     "SQL.NOT_GROUPED": Condition("{column} is neither in GROUP BY nor in an aggregate.", "Add it to GROUP BY, or say which of its values is meant: LAST({column}), MAX({column})."),
     "SQL.ALIAS_IN_WHERE": Condition("{column} is defined in this SELECT, and {clause} comes before it.", "Repeat its expression here, or filter in a query around this one."),
+    "SQL.NOTHING_FAILS": Condition("ON ERROR has nothing to do: WHERE and the SELECT list of this query call no user code.", "Put it behind the query that does. What is built in gives null where it has no value."),
     "SQL.NO_WINDOW": Condition("{what} needs a window: over which time?", "Add WITH TUMBLING(5s), HOPPING(10s, 5s), SLIDING(10s), SESSION(30s) or COUNT(10) behind GROUP BY, or WITH SNAPSHOT for the events of every moment."),
     "SQL.WINDOW_WITHOUT_AGGREGATE": Condition("WITH {window} stands in a query that aggregates nothing.", "Add an aggregate such as COUNT(*), or ORDER BY x DESC LIMIT 3; to change lifetimes, use a function in FROM: CHOP(s, 5s), QUANTIZE(s, 5s)."),
     "SQL.WINDOW_ARGUMENTS": Condition("{window} does not take {given}.", "Write {usage}."),

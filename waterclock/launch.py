@@ -21,6 +21,7 @@ from waterclock.optimizer import Statistics, VertexPlan, cut, optimize, share
 from waterclock.optimizer.cycles import advances
 from waterclock.optimizer.recovery import chosen
 from waterclock.plan import Node, explain
+from waterclock.plan.guarded import DEAD_ROWS, dead_stream, has_dead_letters
 from waterclock.plan.strategy import Strategy
 from waterclock.runtime.delivery import DeliveryWorker
 from waterclock.runtime.drivers import Assignment, Succession, default_name
@@ -240,6 +241,8 @@ def declare(app: Declared, catalog: Catalog, plans: Mapping[str, VertexPlan]) ->
         for name, plan in plans.items():
             retention = None if name in app.outputs else 0
             catalog.streams.create(Declaration(name, plan.root.schema, None, retention=retention), app.name)
+            if has_dead_letters(plan.root):
+                catalog.streams.create(Declaration(dead_stream(name), DEAD_ROWS, None), app.name)
             catalog.epochs.create(name, app.name, plan.identity, explain(plan.root), plan.inputs)
             catalog.epochs.set_strategy(name, strategies[name])
 

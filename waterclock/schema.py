@@ -12,6 +12,8 @@ from waterclock.errors import ConfigError, did_you_mean
 VS = "_vs"
 VE = "_ve"
 HASH = "_h"
+SEQ = "_seq"
+"""Of rows that may become dead letters: their numbers in the stream that they came from."""
 
 
 class _Types(dict[str, pl.DataType]):

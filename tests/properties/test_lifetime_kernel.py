@@ -77,14 +77,14 @@ def check(node: Node, some: list[Event], cti: int) -> None:
     assert node.stateless
     if not node.inputs[0].open_ended:
         some = [event for event in some if event[1] < FOREVER]
-    rows = apply(node, frame_of(node.inputs[0], some)).select(VS, VE, *node.schema.names).collect()
+    rows = apply(node, frame_of(node.inputs[0], some), []).select(VS, VE, *node.schema.names).collect()
     found = [(row.pop(VS), row.pop(VE), row) for row in rows.iter_rows(named=True)]
     expected, expected_cti = final(node, {"s0": some}, {"s0": cti})
     assert not bag_difference(found, expected)
     behind = cti_behind(node, cti)
     assert behind == expected_cti
     # Whatever comes at or after the CTI stays there.
-    later = apply(node, frame_of(node.inputs[0], [event for event in some if event[0] >= cti])).collect()
+    later = apply(node, frame_of(node.inputs[0], [event for event in some if event[0] >= cti]), []).collect()
     assert not (later[VS] < behind).any()
 
 

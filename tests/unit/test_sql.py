@@ -219,6 +219,14 @@ def test_every_error_is_shown_somewhere() -> None:
     assert not missing
 
 
+def test_on_error_without_user_code_is_refused() -> None:
+    app = wc.App()
+    app.stream("s", {"t": int, "x": int}, time="t")
+    with pytest.raises(wc.ConfigError) as raised:
+        app.sql("SELECT x FROM s ON ERROR SKIP")
+    assert raised.value.code == "SQL.NOTHING_FAILS"
+
+
 def test_the_place_of_a_long_line_and_of_tabs() -> None:
     source = Source("x" * 300 + "HERE" + "y" * 300, "f.sql")
     place = source.place(Span(300, 304)).splitlines()

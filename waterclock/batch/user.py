@@ -14,10 +14,12 @@ import pyarrow as pa
 from waterclock.batch.expressions import names, quoted, text, user_name
 from waterclock.batch.query import Query
 from waterclock.errors import UserError
+from waterclock.operators import attempt
+from waterclock.plan.guarded import Attempt
 from waterclock.plan.nodes import Node
 from waterclock.plan.user import Apply, Elements, Track, UserCode
 from waterclock.reference import user as meaning
-from waterclock.schema import TYPES, VE, VS, Schema, element_type
+from waterclock.schema import SEQ, TYPES, VE, VS, Schema, element_type
 from waterclock.time import FOREVER
 from waterclock.usercode.aggregate import AggregateCode
 from waterclock.usercode.machine import Row
@@ -37,7 +39,7 @@ def keyed(query: Query, node: Track | Apply) -> str:
     return _inline(node, f"SELECT inline({user_name(node.identity)}(_e)) FROM ({events})")
 
 
-def elements(query: Query, node: Elements) -> str:
+def elements(query: Query, node: Elements | Attempt) -> str:
     columns = ", ".join(quoted(name) for name in (VS, VE, *node.input.schema.names))
     return _inline(node, f"SELECT inline({user_name(node.identity)}({columns})) FROM {query.view(node.input)}")
 
@@ -46,7 +48,7 @@ def _inline(node: Node, rows: str) -> str:
     return f"SELECT {names(node.schema.names)}{VS}, {VE} FROM ({rows})"
 
 
-RULES = {Track: keyed, Apply: keyed, Elements: elements}
+RULES = {Track: keyed, Apply: keyed, Elements: elements, Attempt: elements}
 
 
 def name_of(found: UserCode) -> str:
@@ -69,6 +71,8 @@ def function_of(found: UserCode) -> Callable[..., pa.Array]:
         return _raising(lambda groups: _aggregate(found, groups))
     if isinstance(found, Elements):
         return _raising(lambda *columns: _elements(found, columns))
+    if isinstance(found, Attempt):
+        return _raising(lambda *columns: _attempt(found, columns))
     return _raising(lambda groups: _keyed(found, groups))
 
 
@@ -124,8 +128,20 @@ def _elements(node: Elements, columns: tuple[pa.Array, ...]) -> pa.Array:
     made: list[list[dict[str, Any]]] = []
     names, given = node.input.schema.names, node.schema.names
     for vs, ve, *values in zip(*(pl.Series(column).to_list() for column in columns), strict=True):
-        results = node.function.run(Row(dict(zip(names, values, strict=True)), vs, ve))
+        results: list[tuple[Any, ...]] = []
+        with meaning.left_out(node):
+            results = node.function.run(Row(dict(zip(names, values, strict=True)), vs, ve))
         made.append([{VS: vs, VE: ve, **dict(zip(given, result, strict=True))} for result in results])
+    return pa.array(made, pa.list_(_struct(node.schema)))
+
+
+def _attempt(node: Attempt, columns: tuple[pa.Array, ...]) -> pa.Array:
+    """By the kernel: whole batches are given to user code, and other functions give there what they give in SQL."""
+    rows = pl.DataFrame([pl.Series(column) for column in columns], schema=list(node.input.schema.frame_schema()))
+    typed = rows.cast(dict(node.input.schema.frame_schema())).with_row_index(SEQ)  # type: ignore[arg-type]
+    made: list[list[dict[str, Any]]] = [[] for _ in range(rows.height)]
+    for row in attempt.apply(node, typed.lazy(), []).collect().iter_rows(named=True):
+        made[row.pop(SEQ)].append(row)
     return pa.array(made, pa.list_(_struct(node.schema)))
 
 

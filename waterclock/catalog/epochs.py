@@ -78,6 +78,10 @@ class Snapshot:
     output_end: int = 0
     output_rows: int = 0
     digest: int = 0
+    left_out: dict[str, int] = field(default_factory=dict)
+    """By node: rows that user code failed for and that its policy left out, since the beginning."""
+    dead_end: int = 0
+    """The next number in the stream of dead letters."""
     flows: dict[str, int] = field(default_factory=dict)
     """Rows counted lately: by stream those taken, by node those it gave, by ``target:leg`` those sent to it."""
     paces: dict[str, list[int]] = field(default_factory=dict)

@@ -126,12 +126,12 @@ def _streams(status: Status) -> str:
 
 def _vertices(status: Status) -> str:
     head = [
-        "output", "epoch", "durable", "mark", "to take", "rows in", "rows out", "rows/s", "CTI",
+        "output", "epoch", "durable", "mark", "to take", "rows in", "rows out", "left out", "rows/s", "CTI",
         "state rows", "state", "runs",
     ]  # fmt: skip
     rows = [
         [
-            v.name, v.epoch, v.durable_epoch, _ago(v.durable_age), v.backlog, v.rows_in, v.rows_out,
+            v.name, v.epoch, v.durable_epoch, _ago(v.durable_age), v.backlog, v.rows_in, v.rows_out, v.left_out,
             _rate(v.recent.rows_per_second), show.cti(v.cti), v.state_rows, show.size(v.state_bytes), v.state_runs,
         ]
         for v in status.vertices

@@ -95,6 +95,9 @@ def _select(node: tree.Select) -> Iterator[str]:
     if node.limit is not None:
         by = f" by {_list(node.limit.by)}" if node.limit.by else ""
         yield f"limit {shown(node.limit.count)}{by}"
+    if node.on_error is not None:
+        limit = f" limit {shown(node.on_error.limit)}" if node.on_error.limit is not None else ""
+        yield f"on error {node.on_error.policy}{limit}"
 
 
 def _relation(node: tree.Relation) -> Iterator[str]:

@@ -13,7 +13,9 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
+from waterclock.errors import UserError
 from waterclock.operators.base import together
+from waterclock.operators.failures import Failures, Given, leave_out
 from waterclock.operators.keyed import Changes, Group, KeyedOperator, due
 from waterclock.plan.user import Apply
 from waterclock.schema import HASH, VE, VS
@@ -30,6 +32,8 @@ class ApplyOperator(KeyedOperator):
         super().__init__(node)
         self._operator = node.operator
         self._steps = node.steps
+        self._columns = node.input.schema.names
+        self._on_error = node.on_error
 
     def unit_end(self) -> pl.Expr:
         every, offset = self._operator.every, self._operator.offset
@@ -41,13 +45,14 @@ class ApplyOperator(KeyedOperator):
     def advance(self, groups: Iterator[Group], new: int) -> Changes:
         found: list[pl.DataFrame] = []
         kept: list[pl.DataFrame] = []
+        failures: Failures = []
         for group in groups:
-            state = self._advance(group, new, found)
+            state = self._advance(group, new, found, failures)
             if state is not None:
                 kept.append(state)
-        return Changes(pl.concat(found) if found else None, together(*kept))
+        return Changes(pl.concat(found) if found else None, together(*kept), failures)
 
-    def _advance(self, group: Group, new: int, found: list[pl.DataFrame]) -> pl.DataFrame | None:
+    def _advance(self, group: Group, new: int, found: list[pl.DataFrame], failures: Failures) -> pl.DataFrame | None:
         """The rows of a key's state if it has some; results are added to ``found``."""
         operator = self._operator
         key = [
@@ -62,11 +67,14 @@ class ApplyOperator(KeyedOperator):
         cells = starts - (starts - operator.offset) % operator.every
         borders = [*np.flatnonzero(np.diff(cells, prepend=cells[:1] - 1)).tolist(), cells.size]
         for at, behind in pairwise(borders):
-            since = int(cells[at])
-            if since >= until:
-                state = operator.no_state()
-            output, state = operator.run(since, group.events.slice(at, behind - at), state)
-            until = due(since + operator.every, operator.keeps)
+            start, events = int(cells[at]), group.events.slice(at, behind - at)
+            before = operator.no_state() if start >= until else state
+            try:
+                output, state = operator.run(start, events, before)
+            except UserError as error:
+                leave_out(self._on_error, error, self._told(events), failures)
+                continue  # as if there had been nothing
+            since, until = start, due(start + operator.every, operator.keeps)
             if output.height:
                 found.append(output.with_columns(key).select(VS, VE, *self.schema.names))
         if not state.height or until <= new:
@@ -74,3 +82,8 @@ class ApplyOperator(KeyedOperator):
         life = pl.lit(since, pl.Int64()).alias(VS), pl.lit(until, pl.Int64()).alias(VE)
         named = state.rename(lambda name: _KEPT + name).with_row_index(_PLACE)
         return named.with_columns(pl.lit(group.hash, pl.UInt64()).alias(HASH), *life, *key)
+
+    def _told(self, events: pl.DataFrame) -> list[Given]:
+        """The events of a step, which fail together."""
+        rows = events.select(VS, VE, *self._columns).iter_rows(named=True)
+        return [(row.pop(VS), row.pop(VE), row, None) for row in rows]

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from waterclock.hashing import hash_rows
+from waterclock.operators.failures import Failures
 from waterclock.plan.nodes import Node
 from waterclock.schema import HASH
 from waterclock.state.order import in_order
@@ -59,6 +60,8 @@ class Stepped:
     """Per table: rows that end at or before this are not needed any more."""
     kept: frozenset[str] = frozenset()
     """Tables that get all rows of their name that arrived, as they are; nothing is ``added`` to them besides."""
+    failures: Failures = field(default_factory=list)
+    """Rows that user code failed for and that are left out."""
 
 
 class Operator(ABC):

@@ -19,6 +19,7 @@ import numpy as np
 import polars as pl
 
 from waterclock.operators.base import Operator, Spec, Stepped, Turn, hashed, hashes_of, together
+from waterclock.operators.failures import Failures
 from waterclock.operators.groups import identify
 from waterclock.plan.user import Apply, Track
 from waterclock.schema import HASH, VE, VS, Schema
@@ -47,6 +48,7 @@ class Changes:
     output: pl.DataFrame | None
     states: pl.DataFrame | None
     """Of all keys that had something to do: what they had is removed."""
+    failures: Failures
 
 
 class KeyedOperator(Operator):
@@ -93,8 +95,9 @@ class KeyedOperator(Operator):
         starts = [states.least(kept), None if fresh is None else fresh[VS].min()]
         least = min((start for start in starts if isinstance(start, int)), default=None)
         return Stepped(
-            output, self.output_cti(new, least), added, {} if kept is None else {STATES: kept}, {WAITING: new}
-        )
+            output, self.output_cti(new, least), added, {} if kept is None else {STATES: kept}, {WAITING: new},
+            failures=changes.failures,
+        )  # fmt: skip
 
     def _groups(self, events: pl.DataFrame | None, states: pl.DataFrame | None) -> Iterator[Group]:
         named = [frame.select(HASH, *self.keys) for frame in (events, states) if frame is not None]

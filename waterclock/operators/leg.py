@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import polars as pl
 
+from waterclock.operators.failures import Failures
 from waterclock.operators.registry import apply, cti_behind
 from waterclock.optimizer.cut import Leg
+from waterclock.plan.guarded import Guarded
 from waterclock.schema import VE, VS
 
+Path = tuple[str, ...]
+"""An operator by all that rows go through from their origin up to it."""
 
-def run(leg: Leg, frame: pl.LazyFrame) -> pl.LazyFrame:
+
+def run(leg: Leg, frame: pl.LazyFrame, left_out: dict[Path, tuple[Guarded, Failures]]) -> pl.LazyFrame:
+    path: Path = (leg.origin,)
     for node in leg.operators:
-        frame = apply(node, frame)
+        path = (*path, node.identity)
+        failures: Failures = []
+        frame = apply(node, frame, failures)
+        if failures and isinstance(node, Guarded):
+            left_out[path] = node, failures
     last = leg.operators[-1] if leg.operators else leg.source
     return frame.select(VS, VE, *last.schema.names)
 

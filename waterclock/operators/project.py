@@ -6,7 +6,7 @@ import polars as pl
 
 from waterclock.expr import to_polars
 from waterclock.plan.nodes import Project
-from waterclock.schema import TYPES, VE, VS
+from waterclock.schema import SEQ, TYPES, VE, VS
 
 
 def apply(node: Project, frame: pl.LazyFrame) -> pl.LazyFrame:
@@ -14,4 +14,4 @@ def apply(node: Project, frame: pl.LazyFrame) -> pl.LazyFrame:
         to_polars(expr, node.input.schema).cast(TYPES[node.schema.type_of(name)]).alias(name)
         for name, expr in node.columns
     ]
-    return frame.select(VS, VE, *columns)
+    return frame.select(VS, VE, *columns, pl.col(f"^{SEQ}$"))

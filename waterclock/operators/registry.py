@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 import polars as pl
 
-from waterclock.operators import elements, explode, filter, lifetime, project
+from waterclock.operators import attempt, elements, explode, filter, lifetime, project
 from waterclock.operators.apply import ApplyOperator
 from waterclock.operators.asof import AsOfOperator
 from waterclock.operators.base import Operator
@@ -14,6 +14,7 @@ from waterclock.operators.chop import ChopOperator
 from waterclock.operators.clip import ClipOperator
 from waterclock.operators.countwindow import CountOperator
 from waterclock.operators.distinct import DistinctOperator
+from waterclock.operators.failures import Failures
 from waterclock.operators.join import JoinOperator
 from waterclock.operators.semi import SemiOperator
 from waterclock.operators.session import SessionLifetimeOperator, SessionOperator
@@ -30,6 +31,7 @@ from waterclock.plan.aggregate import (
     TopK,
     WindowAggregate,
 )
+from waterclock.plan.guarded import Attempt
 from waterclock.plan.join import AsOf, Join
 from waterclock.plan.lifetime import Chop, Lifetime, SessionLifetime, Stitch
 from waterclock.plan.nodes import Explode, Filter, Input, Node, Project
@@ -40,9 +42,9 @@ _STATELESS: dict[type[Node], Callable[..., pl.LazyFrame]] = {
     Filter: filter.apply,
     Project: project.apply,
     Explode: explode.apply,
-    Elements: elements.apply,
     **lifetime.APPLY,
 }
+_GUARDED: dict[type[Node], Callable[..., pl.LazyFrame]] = {Attempt: attempt.apply, Elements: elements.apply}
 
 
 def join_of(node: Join) -> Operator:
@@ -68,8 +70,10 @@ _STATEFUL: dict[type[Node], Callable[..., Operator]] = {
 }
 
 
-def apply(node: Node, frame: pl.LazyFrame) -> pl.LazyFrame:
-    """A stateless node over rows."""
+def apply(node: Node, frame: pl.LazyFrame, failures: Failures) -> pl.LazyFrame:
+    """A stateless node over rows; those that its policy leaves out are added to ``failures``."""
+    if type(node) in _GUARDED:
+        return _GUARDED[type(node)](node, frame, failures)
     return _STATELESS[type(node)](node, frame)
 
 

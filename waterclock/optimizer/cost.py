@@ -19,6 +19,7 @@ from waterclock.plan.aggregate import (
     TopK,
     WindowAggregate,
 )
+from waterclock.plan.guarded import Attempt
 from waterclock.plan.join import AsOf, Join
 from waterclock.plan.lifetime import (
     AlterLifetime,
@@ -84,7 +85,7 @@ def weight(node: Node) -> Weight:
         return _SNAPSHOT
     if isinstance(node, Track | Apply):
         return _USER_GROUPS
-    if isinstance(node, Elements):
+    if isinstance(node, Elements | Attempt):
         return _USER_ROWS
     if isinstance(node, WindowAggregate):
         return _WINDOW

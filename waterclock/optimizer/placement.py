@@ -24,6 +24,7 @@ from waterclock.plan.aggregate import (
     TopK,
     WindowAggregate,
 )
+from waterclock.plan.guarded import Attempt
 from waterclock.plan.join import AsOf, Join
 from waterclock.plan.lifetime import Chop, Lifetime, SessionLifetime, Stitch
 from waterclock.plan.nodes import Explode, Filter, Node, Project
@@ -109,7 +110,7 @@ def _behind(node: Node, placement: Placement) -> Placement | None:
         return placement
     if isinstance(node, Explode):
         return replace(placement, columns=tuple(names - {node.column} for names in placement.columns))
-    if isinstance(node, Project):
+    if isinstance(node, Project | Attempt):
         passed = [(name, expr.name) for name, expr in node.columns if isinstance(expr, Column)]
         columns = (frozenset(name for name, source in passed if source in names) for names in placement.columns)
         return replace(placement, columns=tuple(columns))

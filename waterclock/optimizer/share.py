@@ -15,6 +15,7 @@ from waterclock.optimizer.bounds import is_static
 from waterclock.optimizer.cost import worth_sharing
 from waterclock.optimizer.statistics import Statistics
 from waterclock.plan import Chop, Input, Node, TopK, WindowAggregate
+from waterclock.plan.guarded import guards
 from waterclock.plan.nodes import Union
 from waterclock.plan.rebuild import parts_of, with_inputs
 
@@ -111,6 +112,8 @@ class _Plans:
 
 def _is_worth_it(node: Node) -> bool:
     parts = parts_of(node)
+    if guards(node):
+        return False  # what is left out belongs to the output that says so
     early = any(isinstance(part, WindowAggregate) and part.early for part in parts)
     return any(_has_state(part) for part in parts) and not early and not is_static(node)
 

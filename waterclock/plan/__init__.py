@@ -11,6 +11,7 @@ from waterclock.plan.aggregate import (
     WindowAggregate,
 )
 from waterclock.plan.explain import explain
+from waterclock.plan.guarded import Attempt, OnError, guarded
 from waterclock.plan.join import AsOf, Join
 from waterclock.plan.lifetime import (
     AlterLifetime,
@@ -30,8 +31,9 @@ from waterclock.plan.user import Apply, Elements, Track, UserAggregate, codes_of
 from waterclock.plan.window import Window
 
 __all__ = [
-    "Aggregate", "Aggregation", "AlterLifetime", "Apply", "AsOf", "Chop", "ClipDuration", "CountAggregate", "Distinct",
-    "Elements", "Explode", "Extend", "Filter", "HopLifetime", "Input", "Join", "Node", "PointAtEnd", "Project",
-    "Quantize", "SessionAggregate", "SessionLifetime", "SetDuration", "Shift", "SnapshotAggregate", "Stitch", "TopK",
-    "Track", "Union", "UserAggregate", "Window", "WindowAggregate", "codes_of", "explain", "user_code",
+    "Aggregate", "Aggregation", "AlterLifetime", "Apply", "AsOf", "Attempt", "Chop", "ClipDuration", "CountAggregate",
+    "Distinct", "Elements", "Explode", "Extend", "Filter", "HopLifetime", "Input", "Join", "Node", "OnError",
+    "PointAtEnd", "Project", "Quantize", "SessionAggregate", "SessionLifetime", "SetDuration", "Shift",
+    "SnapshotAggregate", "Stitch", "TopK", "Track", "Union", "UserAggregate", "Window", "WindowAggregate", "codes_of",
+    "explain", "guarded", "user_code",
 ]  # fmt: skip

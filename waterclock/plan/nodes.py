@@ -48,13 +48,18 @@ class Node:
 
     @property
     def label(self) -> str:
-        """What this node does, without its inputs: one line of explain, and part of the identity."""
+        """What this node does, without its inputs: one line of explain."""
         raise NotImplementedError
+
+    @property
+    def essence(self) -> str:
+        """Of the label, what the results depend on."""
+        return self.label
 
     @cached_property
     def identity(self) -> str:
         """The content of the sub-plan as a short hash: equal sub-plans have equal state."""
-        text = "\n".join([self.label, *(node.identity for node in self.inputs)])
+        text = "\n".join([self.essence, *(node.identity for node in self.inputs)])
         return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 

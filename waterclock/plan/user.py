@@ -11,7 +11,8 @@ from typing import Any
 from waterclock.errors import ConfigError
 from waterclock.expr.nodes import Expr
 from waterclock.plan.aggregate import Aggregate
-from waterclock.plan.nodes import Node, Unary
+from waterclock.plan.guarded import FAIL, Attempt, Guarded, OnError
+from waterclock.plan.nodes import Node
 from waterclock.plan.window import Window
 from waterclock.schema import Schema
 from waterclock.time import show_duration
@@ -40,7 +41,7 @@ class UserAggregate(Aggregate):
 
 
 @dataclass(frozen=True, eq=False)
-class Track(Unary):
+class Track(Guarded):
     """A state per key, made by its first event and changed by each further one, in order of start, end and payload.
 
     ``initialize(key, event)`` and ``update(key, state, event)`` give the new state, None to drop it. A state is also
@@ -54,6 +55,7 @@ class Track(Unary):
     state: Schema
     timeout: int | None
     result: str = "hold"
+    on_error: OnError = FAIL
 
     def __post_init__(self) -> None:
         if self.timeout is not None and self.timeout <= 0:
@@ -81,7 +83,7 @@ class Track(Unary):
         return self.open_ended
 
     @property
-    def label(self) -> str:
+    def task(self) -> str:
         keys = f" by {', '.join(self.keys)}" if self.keys else ""
         limit = "" if self.timeout is None else f" timeout {show_duration(self.timeout)}"
         functions = f"{self.initialize.label()}, {self.update.label()}"
@@ -89,7 +91,7 @@ class Track(Unary):
 
 
 @dataclass(frozen=True, eq=False)
-class Apply(Unary):
+class Apply(Guarded):
     """A user's operator: per key, it is given the events that start in each step of time, once no more can follow.
 
     Steps lie on a grid of event time, so nothing depends on when CTIs come. Steps without events of a key are not
@@ -98,6 +100,7 @@ class Apply(Unary):
 
     keys: tuple[str, ...]
     operator: OperatorCode
+    on_error: OnError = FAIL
 
     def __post_init__(self) -> None:
         assert self.schema
@@ -124,16 +127,17 @@ class Apply(Unary):
         return Window(self.operator.every, self.operator.every, self.operator.offset)
 
     @property
-    def label(self) -> str:
+    def task(self) -> str:
         keys = f" by {', '.join(self.keys)}" if self.keys else ""
         return f"apply {self.operator.label}{keys} every {show_duration(self.operator.every)}"
 
 
 @dataclass(frozen=True, eq=False)
-class Elements(Unary):
+class Elements(Guarded):
     """A user's function over each event alone, which keeps its lifetime."""
 
     function: ElementCode
+    on_error: OnError = FAIL
 
     def __post_init__(self) -> None:
         assert self.label
@@ -147,7 +151,7 @@ class Elements(Unary):
         return True
 
     @property
-    def label(self) -> str:
+    def task(self) -> str:
         return f"{self.function.mode} {self.function.label} as ({self.schema})"
 
 
@@ -161,7 +165,7 @@ def keyed_schema(source: Schema, keys: tuple[str, ...], columns: Schema) -> Sche
     return Schema.of(found)
 
 
-UserCode = Scalar | AggregateCode | Track | Apply | Elements
+UserCode = Scalar | AggregateCode | Track | Apply | Elements | Attempt
 
 
 def user_code(*roots: Node) -> list[UserCode]:
@@ -179,6 +183,8 @@ def codes_of(found: UserCode) -> tuple[Code, ...]:
         return found.initialize, found.update
     if isinstance(found, Apply):
         return (found.operator.code,)
+    if isinstance(found, Attempt):
+        return ()  # its functions are found themselves
     return (found.function.code if isinstance(found, Elements) else found.code,)
 
 

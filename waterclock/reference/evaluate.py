@@ -16,6 +16,7 @@ from waterclock.plan.aggregate import (
     TopK,
     WindowAggregate,
 )
+from waterclock.plan.guarded import Attempt
 from waterclock.plan.join import AsOf, Join
 from waterclock.plan.lifetime import Lifetime
 from waterclock.plan.nodes import Explode, Filter, Input, Node, Project, Union
@@ -58,6 +59,8 @@ def final(node: Node, inputs: Streams, ctis: Mapping[str, int], seen: Mapping[st
         return [new for event in events for new in _exploded(node, event)], cti
     if isinstance(node, Elements):
         return user.elements(node, events), cti
+    if isinstance(node, Attempt):
+        return user.attempt(node, events), cti
     if isinstance(node, Lifetime):
         return lifetimes.changed(node, events, cti, latest)
     if isinstance(node, SnapshotAggregate):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from waterclock.errors import ConfigError, did_you_mean
+from waterclock.plan.guarded import dead_stream
 from waterclock.runtime.log import StreamLog
 from waterclock.runtime.store import Store
 from waterclock.streams import Declaration
@@ -60,6 +61,7 @@ def check_origins(streams: Mapping[str, Declaration], outputs: Mapping[str, Sequ
     follows = {name: {d.time_from} for name, d in streams.items() if d.time_from is not None}
     follows |= {side: {d.name} for d in streams.values() for side in d.side_streams()}
     follows |= {name: set(inputs) for name, inputs in outputs.items()}
+    follows |= {dead_stream(name): {name} for name in outputs}
     for name, declaration in streams.items():
         origin = declaration.time_from
         if origin is None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from waterclock import crashpoints
 from waterclock.catalog import Snapshot, StreamRow, Vertex
+from waterclock.plan.guarded import dead_stream
 from waterclock.plan.strategy import REPLAY
 from waterclock.runtime.garbage import collectable, low_water, replay_base
 from waterclock.runtime.log import StreamReader
@@ -77,10 +78,13 @@ class Keeper:
         if not behind and not saving:
             return False
         began = time.perf_counter()
-        ends = {v.name: catalog.epochs.snapshot(v.name, v.epoch).output_end for v in behind}
+        ends: dict[str, dict[str, int]] = {}
         paths: set[str] = set()
         for vertex in behind:
-            paths |= catalog.streams.paths_of(vertex.name, catalog.streams.get(vertex.name).durable)
+            stored, now = (catalog.epochs.snapshot(vertex.name, epoch) for epoch in (vertex.stored, vertex.epoch))
+            ends[vertex.name] = {vertex.name: now.output_end, dead_stream(vertex.name): now.dead_end}
+            paths |= catalog.streams.paths_of(vertex.name, stored.output_end)
+            paths |= catalog.streams.paths_of(dead_stream(vertex.name), stored.dead_end)
         bases: dict[str, Snapshot | None] = {}
         for vertex in saving:
             self._saved[vertex.name] = time.monotonic()
@@ -102,7 +106,8 @@ class Keeper:
             for vertex in behind:
                 if vertex.name in still:
                     catalog.epochs.set_stored(vertex.name, vertex.epoch)
-                    catalog.streams.set_durable(vertex.name, ends[vertex.name])
+                    for stream, end in ends[vertex.name].items():
+                        catalog.streams.set_durable(stream, end)
             for vertex in saving:
                 if vertex.name in bases and vertex.name in still:
                     catalog.epochs.set_durable(vertex.name, vertex.epoch, bases[vertex.name])
@@ -149,6 +154,7 @@ class Keeper:
         frame = StreamReader(self._store.catalog, row.name).read(group[0].first, group[-1].end)
         path = f"streams/{row.name}/{uuid.uuid4().hex}.parquet"
         target = self._store.root / path
+        target.parent.mkdir(exist_ok=True)
         frame.write_parquet(target, compression="zstd")
         sync_new(target)
         crashpoints.reach("compact.after_file")

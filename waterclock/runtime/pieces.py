@@ -37,7 +37,7 @@ def pieces_of(catalog: Catalog, intent: Intent) -> tuple[Pieces, int | None]:
                 task = taken_rows // share
                 size = min(segment.end, taken.end) - at
                 size = min(size, (task + 1) * share - taken_rows)
-                tasks[task].append((name, Piece(segment.blob, at - segment.first, size, segment.external)))
+                tasks[task].append((name, Piece(segment.blob, at - segment.first, size, segment.external, at)))
                 at += size
                 taken_rows += size
         if at < taken.end:

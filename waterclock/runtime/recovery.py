@@ -13,10 +13,12 @@ from waterclock.errors import RunError, StoreError
 from waterclock.hashing import SPACE
 from waterclock.operators.registry import operator_of
 from waterclock.optimizer.cut import VertexPlan
+from waterclock.plan.guarded import dead_stream
 from waterclock.runtime.store import Store
 from waterclock.state import Run
 from waterclock.storage import Damaged, read
 from waterclock.storage.blobs import Blob
+from waterclock.time import BEGINNING
 
 EVERY_KEY: Keys = ((0, SPACE),)
 
@@ -25,12 +27,12 @@ def check_tail(store: Store, plan: VertexPlan) -> bool:
     """At start, or when damage was found: reads what was committed but not synced, and gives up what is damaged."""
     epochs = store.catalog.epochs
     vertex = epochs.get(plan.name)
-    newest = epochs.snapshot(plan.name)
+    stored, newest = epochs.snapshot(plan.name, vertex.stored), epochs.snapshot(plan.name)
     known = {run.blob for _, run in base_of(store.catalog, vertex)}
     state = [(number, run) for number, run in epochs.runs(plan.name) if run.blob not in known]
-    outputs = store.catalog.streams.segments(
-        plan.name, epochs.snapshot(plan.name, vertex.stored).output_end, newest.output_end
-    )
+    streams = store.catalog.streams
+    outputs = streams.segments(plan.name, stored.output_end, newest.output_end)
+    outputs += streams.segments(dead_stream(plan.name), stored.dead_end, newest.dead_end)
     whole = all(_whole(store, segment.blob) for segment in outputs if segment.blob is not None)
     damaged = [run for _, run in state if not _whole(store, run.blob)]
     if whole and not damaged:
@@ -68,6 +70,7 @@ def roll_back(store: Store, vertex: str, generation: int | None = None) -> None:
         catalog.epochs.roll_back(vertex, stored)
         catalog.epochs.count(vertex, {"rollbacks": 1})
         catalog.streams.roll_back(vertex, base.output_end, base.cti)
+        catalog.streams.roll_back(dead_stream(vertex), base.dead_end, BEGINNING)
 
     catalog.transact(back, store.lease, durable=True)
 
@@ -141,9 +144,10 @@ def roll_back_where_named(store: Store, producer: str, damage: Damaged) -> None:
 def check_output(catalog: Catalog, vertex: str, snapshot: Snapshot) -> None:
     """An epoch that was executed before must give the same rows again."""
     expected = catalog.epochs.expected(vertex, snapshot.epoch)
-    if expected is not None and (expected.digest, expected.output_end) != (
+    if expected is not None and (expected.digest, expected.output_end, expected.left_out) != (
         snapshot.digest,
         snapshot.output_end,
+        snapshot.left_out,
     ):
         raise RunError("RUN.NOT_DETERMINISTIC", epoch=snapshot.epoch, vertex=vertex)
 

@@ -22,12 +22,14 @@ from waterclock.expr import Expr, to_polars
 from waterclock.hashing import SPACE, digest, ranges
 from waterclock.operators import leg as legs
 from waterclock.operators.base import Operator, Spec, Turn
+from waterclock.operators.failures import Failures
 from waterclock.operators.registry import latest as latest_of
 from waterclock.operators.registry import operator_of
 from waterclock.optimizer.cut import OUTPUT, Leg, Stateful, VertexPlan
+from waterclock.plan.guarded import DEAD_ROWS, Guarded
 from waterclock.runtime.exchange import Block
 from waterclock.runtime.files import Saved, decoded, retain, save
-from waterclock.schema import VE, VS
+from waterclock.schema import SEQ, VE, VS
 from waterclock.state import Indexed, Run, Table, changes, in_order, live_in, merge
 from waterclock.storage.blobs import MOST_CHUNKS
 from waterclock.streams import Declaration, Piece, scan_piece
@@ -82,6 +84,20 @@ class Step:
         return other is not None and mine == (other.epoch, other.pieces, other.ctis, other.parts, other.filters)
 
 
+@dataclass(frozen=True)
+class LeftOut:
+    """Rows of a guarded node that its policy left out."""
+
+    node: str
+    rows: int
+    last: tuple[str, str]
+    """Of these rows: what went wrong, and the row."""
+    dead: Saved | None
+    """Dead letters, if they are wanted."""
+    digest: int
+    """Of what is told of them, but for the errors: their words may depend on where the code lies."""
+
+
 @dataclass
 class Report:
     stage: int
@@ -98,6 +114,7 @@ class Report:
     """By node and table: for this range of keys."""
     rows: dict[str, int] = field(default_factory=dict)
     """That a node gave; by target and leg, that were sent to it."""
+    left_out: dict[legs.Path, LeftOut] = field(default_factory=dict)
     sent_rows: int = 0
     """Handed on to a later stage; what stays in its task is not counted."""
     sent_bytes: int = 0
@@ -208,7 +225,10 @@ def _at_home(block: Block, keys: tuple[int, int]) -> Block:
 def _input(program: Program, step: Step, index: int, leg: Leg) -> pl.LazyFrame:
     declaration = program.declarations[leg.origin]
     root = Path(program.root)
-    found = [scan_piece(root, piece, declaration) for stream, piece in step.pieces[index] if stream == leg.origin]
+    pieces = [piece for stream, piece in step.pieces[index] if stream == leg.origin]
+    found = [scan_piece(root, piece, declaration) for piece in pieces]
+    if any(isinstance(node, Guarded) and node.on_error.leaves_out for node in leg.operators):
+        found = [rows.with_row_index(SEQ, piece.first) for rows, piece in zip(found, pieces, strict=True)]
     rows = pl.concat(found) if found else leg.source.schema.empty().lazy()
     for bad in step.filters.get(leg.origin, ()):
         rows = rows.filter(~to_polars(bad, declaration.schema).fill_null(False))
@@ -219,7 +239,11 @@ def _run_leg(
     program: Program, step: Step, target: str, number: int, leg: Leg, frame: pl.LazyFrame, cti: int, origin: int,
     out: list[Block], report: Report,
 ) -> None:  # fmt: skip
-    rows = legs.run(leg, frame)
+    failed: dict[legs.Path, tuple[Guarded, Failures]] = {}
+    rows = legs.run(leg, frame, failed)
+    for path, (guarded, failures) in failed.items():
+        if path not in report.left_out:
+            report.left_out[path] = _left_out(program, step, guarded, failures, leg.origin if leg.stage == 0 else None)
     cti = legs.cti(leg, cti)
     if target == OUTPUT:
         report.output_cti = min(report.output_cti, cti)
@@ -239,6 +263,18 @@ def _run_leg(
         report.sent_rows += sum(frame.height for frame in tables.values())
         report.sent_bytes += int(sum(frame.estimated_size() for frame in tables.values()))
     out.append(Block(target, number, origin, cti, top, tables, shared))
+
+
+def _left_out(program: Program, step: Step, node: Guarded, failures: Failures, stream: str | None) -> LeftOut:
+    columns = zip(*failures, strict=True)
+    vs, ve, row, error, seq = (list(column) for column in columns)
+    told = {VS: vs, VE: ve, "operator": node.essence, "error": error, "row": row, "stream": stream, "seq": seq}
+    frame = pl.DataFrame(told, schema=DEAD_ROWS.frame_schema())
+    dead = None
+    if node.on_error.policy == "dead_letter":
+        # In the folder of the vertex: whoever mends or sweeps its files finds these.
+        dead = save(program.root, f"streams/{program.plan.name}", step.epoch, frame, state=False)
+    return LeftOut(node.identity, frame.height, (error[-1], row[-1]), dead, digest(frame.drop("error")))
 
 
 def _top(frame: pl.DataFrame) -> int:
@@ -302,6 +338,9 @@ def _step_node(
                 run.rest()
     report.tops[node.id] = top
     report.rows[node.id] = stepped.output.height
+    if stepped.failures:
+        assert isinstance(node.node, Guarded)
+        report.left_out[node.id,] = _left_out(program, step, node.node, stepped.failures, None)
     return stepped.output, stepped.cti
 
 

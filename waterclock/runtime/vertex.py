@@ -24,7 +24,9 @@ from waterclock.optimizer import parallelism
 from waterclock.optimizer.cut import OUTPUT
 from waterclock.optimizer.parallelism import Parallelism
 from waterclock.optimizer.statistics import Statistics
+from waterclock.plan.guarded import dead_stream
 from waterclock.runtime import coordinator as c
+from waterclock.runtime.dead import dead_of
 from waterclock.runtime.feedback import Feedback
 from waterclock.runtime.inprocess import InProcessRunner
 from waterclock.runtime.measured import counted
@@ -403,7 +405,7 @@ class VertexWorker:
         done = self._done
         assert done is not None
         began = time.monotonic()
-        segments, snapshot = self._output(intent, before, done.reports)
+        segments, dead, snapshot = self._output(intent, before, done.reports)
         runs = kept_runs(self.store, self.vertex, done.reports)
         check_output(catalog, self.vertex, snapshot)
         crashpoints.reach("epoch.before_commit")
@@ -414,6 +416,8 @@ class VertexWorker:
             if time.monotonic() - began > NAMED_WITHIN or not catalog.epochs.commit(self.vertex, commit):
                 return False, None
             catalog.streams.append(self.vertex, before.output_end, segments, snapshot.cti)
+            if dead:
+                catalog.streams.append(dead_stream(self.vertex), before.dead_end, dead, dead[-1].cti)
             catalog.filters.applied(self.vertex, intent)
             following = instruction.following
             pending = catalog.epochs.pending(self.vertex)
@@ -443,7 +447,10 @@ class VertexWorker:
         tasks = Tasks(now, {stage: tuple(found) for stage, found in stages.items()})
         self.progress.add(Epoch(seconds, seconds - done.job_seconds, latency), tasks)
 
-    def _output(self, intent: Intent, before: Snapshot, reports: list[Report]) -> tuple[list[Segment], Snapshot]:
+    def _output(
+        self, intent: Intent, before: Snapshot, reports: list[Report]
+    ) -> tuple[list[Segment], list[Segment], Snapshot]:
+        """Segments of output and of dead letters."""
         # By leg and then by task, whose number the intent records: an epoch done again gives the same numbers.
         parts = sorted(
             ((leg, report.index, saved, digest) for report in reports for leg, saved, digest in report.outputs),
@@ -463,6 +470,8 @@ class VertexWorker:
         if cti > before.cti:
             # Data first, then time: the CTI stands behind the last row.
             segments.append(Segment(at, 0, cti, None, BEGINNING, BEGINNING))
+        ends = cti == FOREVER and before.cti < FOREVER
+        dead = dead_of(self.store, self.vertex, self.program.plan.root, intent.epoch, before, reports, ends)
         node_ctis, tops, lows = times_of(reports)
         snapshot = Snapshot(
             epoch=intent.epoch,
@@ -474,9 +483,11 @@ class VertexWorker:
             cti=cti,
             output_end=at,
             output_rows=at - before.output_end,
-            digest=sum(digest for *_, digest in parts) % 2**64,
+            digest=(sum(digest for *_, digest in parts) + dead.digest) % 2**64,
+            left_out=dead.counts,
+            dead_end=dead.end,
         )
-        return segments, counted(before, snapshot, intent, reports)
+        return segments, dead.segments, counted(before, snapshot, intent, reports)
 
 
 def _behind(intent: Intent) -> Snapshot:

@@ -42,6 +42,8 @@ class Piece:
     start: int
     rows: int
     external: str | None = None
+    first: int = 0
+    """The number in the stream of the first of these rows."""
 
 
 def with_lifetime(rows: pl.LazyFrame, declaration: Declaration) -> pl.LazyFrame:

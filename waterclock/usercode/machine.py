@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -99,7 +100,9 @@ class Machine:
         return tuple(fitted(result.get(name), kind) for name, kind in self.state)
 
     def _shown(self, state: Values) -> Any:
-        return state[0] if self.state.names == [SINGLE] else dict(zip(self.state.names, state, strict=True))
+        """As the user's code gets it, which may change it in place and then fail."""
+        given = deepcopy(state) if any("<" in kind for _, kind in self.state) else state
+        return given[0] if self.state.names == [SINGLE] else dict(zip(self.state.names, given, strict=True))
 
     def _show(self, key: Values, state: Values | None, event: Row) -> str:
         before = "" if state is None else f" in state {short(self._shown(state))}"

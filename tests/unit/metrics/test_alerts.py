@@ -64,6 +64,7 @@ RAISED: dict[str, list[tuple[Status, str, float]]] = {
     ],
     "late": [(stream(recent=StreamRecent(rows=1000, late=10)), "stream clicks", 0.01)],
     "bad": [(stream(recent=StreamRecent(rows=1000, bad=1)), "stream clicks", 1)],
+    "dead": [(vertex(recent=VertexRecent(left_out=1)), "vertex out", 1)],
     "snapshot": [
         (vertex(epoch=12, durable_age=61.0), "vertex out", 61.0),
         (vertex(epoch=0, durable_epoch=-1, durable_age=None), "vertex out", 3600.0),
@@ -106,6 +107,7 @@ NOT_RAISED: dict[str, list[Status]] = {
         stream(recent=StreamRecent(rows=99, late=99)),  # too few to tell
     ],
     "bad": [stream(recent=StreamRecent(rows=1000, late=5)), stream(counters={"rows": 1, "bad_skipped": 9})],
+    "dead": [vertex(left_out=9, dead_letters=9)],  # long ago
     "snapshot": [
         vertex(durable_age=999.0),  # nothing waits
         vertex(epoch=12, durable_age=59.0),

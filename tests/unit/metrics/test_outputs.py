@@ -82,8 +82,8 @@ ALERT bad since 2025-10-09 08:53:20 (12.0 s): stream clicks
 stream   rows  rows/s  late  bad  set aside  CTI                  behind  moved      last row   idle  to take
 clicks  1,000  1,200      3    1          2  2025-10-09 08:53:20  2.5 s   1.0 s ago  1.0 s ago    no       40
 
-output  epoch  durable  mark       to take  rows in  rows out  rows/s  CTI                  state rows  state    runs
-out        12       10  1.0 s ago       40    1,000         5  1,250   2025-10-09 08:53:15           7  2.0 KiB     3
+output  epoch  durable  mark       to take  rows in  rows out  left out  rows/s  CTI                  state rows  state    runs
+out        12       10  1.0 s ago       40    1,000         5         0  1,250   2025-10-09 08:53:15           7  2.0 KiB     3
 
 output  epoch p50  p95     max     overhead  latency p50  p95     max     retries  task retries  rollbacks  failures
 out     50 ms      100 ms  500 ms  4 ms      60 ms        200 ms  600 ms        1             1          2         1
@@ -94,7 +94,7 @@ output  stage  tasks    rows  median  slowest task  its rows  its time  straggle
 out         1      4  11,000  100 ms             3    10,000  500 ms    skew (task 3, 5.0×)
 
 sink  delivered epoch  rows  waiting  retries  failures
-out                 9     5        3        0         0"""
+out                 9     5        3        0         0"""  # noqa: E501
 
 
 def test_the_page() -> None:

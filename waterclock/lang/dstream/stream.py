@@ -92,6 +92,10 @@ class DStream:
         made = ElementCode(Code.of(function), mode, schema)
         return self._with(Stream(self.stream._app, Elements(self.stream._plan, made)))
 
+    def on_error(self, policy: str, limit: int | None = None) -> DStream:
+        """What becomes of elements for which the function of the last operator fails; see ``Stream.on_error``."""
+        return self._with(self.stream.on_error(policy, limit))
+
     # -- within each interval ------------------------------------------------------------------------------
 
     def count(self) -> DStream:

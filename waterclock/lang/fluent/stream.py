@@ -21,6 +21,7 @@ from waterclock.plan import (
     HopLifetime,
     Join,
     Node,
+    OnError,
     PointAtEnd,
     Project,
     Quantize,
@@ -30,6 +31,7 @@ from waterclock.plan import (
     Stitch,
     Union,
     explain,
+    guarded,
 )
 from waterclock.plan.drawing import picture_of, schema_table, scrolling, svg
 from waterclock.plan.join import ONE_SIDED
@@ -96,6 +98,16 @@ class Stream:
         for name, array in arrays.items():
             plan = Explode(plan, name, as_expr(array))
         return Stream(self._app, plan)
+
+    def on_error(self, policy: str, limit: int | None = None) -> Stream:
+        """What becomes of events for which the user code of the last operator fails, or gives what it must not.
+
+        ``fail`` (the default) stops the run; ``skip`` leaves them out and counts them; ``dead_letter`` also keeps them
+        in the stream ``OUTPUT.dead`` of each output. More than ``limit`` of them, since the beginning, fail the run.
+
+        >>> clicks.select(price=parse("text")).on_error("dead_letter", limit=100)  # doctest: +SKIP
+        """
+        return Stream(self._app, guarded(self._plan, OnError(policy, limit)))
 
     # -- lifetimes -----------------------------------------------------------------------------------------
 

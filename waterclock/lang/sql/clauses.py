@@ -173,6 +173,13 @@ QUERY = {
         "What always happens: results are final.",
         "SELECT COUNT(*) AS n\nFROM clicks\nWITH TUMBLING(10us)\nEMIT ON WINDOW CLOSE",
     ),
+    "ON ERROR": Clause(
+        "ON ERROR FAIL | SKIP | DEAD LETTER [LIMIT count]",
+        "What happens to events for which a Python function of `WHERE` or of the SELECT list fails: the run fails (the "
+        "default), they are left out, or they also go to the stream `output.dead`. More than `LIMIT` of them since the "
+        "beginning fail the run. Not together with aggregates.",
+        "SELECT who, half(cost) AS half\nFROM calls\nON ERROR SKIP LIMIT 100",
+    ),
     "WITH name AS": Clause(
         "WITH name AS (query), ... query",
         "Queries for this one alone.",

@@ -19,9 +19,10 @@ ROUNDS = 8
 """A comment that came to another place may count as alone there: laid out again, until nothing changes."""
 _COMMENT = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
 _JOIN = frozenset("INNER LEFT FULL CROSS CLIP ASOF SEMI ANTI OUTER JOIN".split())
-_QUERY = frozenset("SELECT FROM WHERE GROUP WITH HAVING ORDER LIMIT UNION EMIT".split())
+_QUERY = frozenset("SELECT FROM WHERE GROUP WITH HAVING ORDER LIMIT UNION EMIT".split()) | {"ON ERROR"}
 _STREAM = frozenset("LIFETIME POINT WATERMARK IDLE LATE BAD AHEAD MAX RETAIN FROM AS".split())
-_STAYS = {("DISTINCT", "FROM"), ("WATERMARK", "FROM"), ("WITHIN", "GROUP"), ("MAX", "AHEAD"), ("UNION", "SELECT")}
+_STAYS = {("DISTINCT", "FROM"), ("WATERMARK", "FROM"), ("WITHIN", "GROUP"), ("MAX", "AHEAD"), ("UNION", "SELECT"),
+          ("SKIP", "LIMIT"), ("LETTER", "LIMIT"), ("FAIL", "LIMIT")}  # fmt: skip
 """Pairs of words that are not torn apart."""
 _HEADS = frozenset("SELECT DISTINCT GROUP ORDER BY WITH AS VALUES".split())
 _CALLED = frozenset("TUMBLING HOPPING SLIDING SESSION COUNT SNAPSHOT CAST TRY_CAST".split())
@@ -197,8 +198,10 @@ def _clauses(pieces: list[Piece], breaks: frozenset[str]) -> list[list[Piece]]:
     found: list[list[Piece]] = [[]]
     depth = 0
     before = ""
-    for piece in pieces:
+    for number, piece in enumerate(pieces):
         word = piece.text if piece.keyword else ""
+        if word == "ON" and any(each.keyword and each.text == "ERROR" for each in pieces[number + 1 : number + 2]):
+            word = "ON ERROR"
         starts = depth == 0 and bool(found[-1]) and word and _starts(before, word, found[-1][0].text, pieces, breaks)
         if starts or (depth == 0 and piece.comment == Comment.ALONE and bool(found[-1])):
             found.append([])

@@ -181,6 +181,12 @@ class Limit(Tree):
 
 
 @dataclass(frozen=True)
+class OnError(Tree):
+    policy: str
+    limit: Expression | None
+
+
+@dataclass(frozen=True)
 class Select(Tree):
     items: tuple[Item, ...]
     distinct: Word | None
@@ -191,6 +197,7 @@ class Select(Tree):
     having: Expression | None
     order: tuple[Order, ...]
     limit: Limit | None
+    on_error: OnError | None = None
 
 
 @dataclass(frozen=True)

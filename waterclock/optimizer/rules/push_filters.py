@@ -187,6 +187,8 @@ def _grouped(node: Node) -> Set[str]:
         return set()
     if isinstance(node, TopK) and node.window is not None and node.input.open_ended:
         return set()
+    if isinstance(node, Track | Apply) and node.on_error.leaves_out:
+        return set()  # what fails is told, whatever becomes of the results
     return set(node.keys) if isinstance(node, Aggregation | TopK | SessionLifetime | Track | Apply) else set()
 
 

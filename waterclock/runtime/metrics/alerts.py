@@ -30,6 +30,8 @@ class Alerts:
     """This share of a stream's rows is late, over ten minutes."""
     bad: int | None = 1
     """So many bad or quarantined rows come to a stream in ten minutes."""
+    dead: int | None = 1
+    """User code fails for so many rows of a vertex in ten minutes, and they are left out."""
     snapshot: Duration | None = "1m"
     """There are commits that would not survive a power cut, and none was made durable for so long."""
     disk: float | None = 0.95
@@ -154,6 +156,13 @@ def _late(status: Status, threshold: float, _: Known) -> Iterator[Found]:
             yield Found(f"stream {stream.name}", late / rows, f"{late:,} of the last {rows:,} rows were late")
 
 
+def _dead(status: Status, threshold: float, _: Known) -> Iterator[Found]:
+    for vertex in status.vertices:
+        if vertex.recent.left_out >= threshold:
+            text = f"user code failed for {vertex.recent.left_out:,} rows in ten minutes"
+            yield Found(f"vertex {vertex.name}", vertex.recent.left_out, text)
+
+
 def _bad(status: Status, threshold: float, _: Known) -> Iterator[Found]:
     for stream in status.streams:
         if stream.recent.bad >= threshold:
@@ -236,6 +245,12 @@ RULES = (
         "rows are bad or too far in the future",
         "Divert them (on_bad='divert', ahead='quarantine'), read them in that side stream, and mend what sends them.",
         _bad,
+    ),
+    Rule(
+        "dead",
+        "user code fails for rows, which are left out",
+        "Read them in the stream OUTPUT.dead (on_error('dead_letter')), and mend the code or what sends them.",
+        _dead,
     ),
     Rule(
         "snapshot",

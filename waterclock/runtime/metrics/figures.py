@@ -91,6 +91,8 @@ class VertexRecent:
     grew_from: int | None = None
     """The backlog before it began to grow, if it grows."""
     stages: tuple[Stage, ...] = ()
+    left_out: int = 0
+    """Rows that ``on_error`` left out in the last ten minutes."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +154,9 @@ class VertexStatus:
     failures: int = 0
     failing: int = 0
     """How often the next epoch has failed in a row."""
+    left_out: int = 0
+    """Rows that user code failed for and that ``on_error`` left out; of these, dead letters."""
+    dead_letters: int = 0
     recent: VertexRecent = VertexRecent()
 
     @property

@@ -120,6 +120,8 @@ def _vertex(
         retries=counted.get("retries", 0),
         failures=counted.get("failures", 0),
         failing=counted.get("in_a_row", 0) if counted.get("failed_epoch") == vertex.epoch + 1 else 0,
+        left_out=sum(snapshot.left_out.values()),
+        dead_letters=snapshot.dead_end,
         recent=recent,
     )
 

@@ -21,7 +21,7 @@ EVERY = 1.0
 RATE = 10.0
 """Seconds that rates are over."""
 RECENT = 600.0
-"""Seconds that late and bad rows are counted over."""
+"""Seconds that late and bad rows, and those that user code failed for, are counted over."""
 
 log = logging.getLogger("waterclock")
 
@@ -49,11 +49,15 @@ class _VertexWindows:
     def __init__(self, lag: float) -> None:
         self.rate = Window(RATE)
         self.backlog = Window(lag)
+        self.left_out = Window(RECENT)
 
-    def look(self, at: float, vertex: VertexStatus) -> tuple[float | None, int | None]:
+    def look(self, at: float, vertex: VertexStatus, recent: VertexRecent) -> VertexRecent:
         self.rate.add(at, vertex.rows_in)
         self.backlog.add(at, vertex.backlog)
-        return _rounded(self.rate.rate()), self.backlog.grew_from()
+        self.left_out.add(at, vertex.left_out)
+        (failed,) = self.left_out.risen() or (0,)
+        rate, grew_from = _rounded(self.rate.rate()), self.backlog.grew_from()
+        return replace(recent, rows_per_second=rate, grew_from=grew_from, left_out=failed)
 
 
 class Watch:
@@ -115,9 +119,7 @@ class Watch:
         vertices: dict[str, VertexRecent] = {}
         for vertex in status.vertices:
             windows = self._vertices.setdefault(vertex.name, _VertexWindows(self._lag))
-            rate, grew_from = windows.look(now, vertex)
-            recent = observed.vertices.get(vertex.name, VertexRecent())
-            vertices[vertex.name] = replace(recent, rows_per_second=rate, grew_from=grew_from)
+            vertices[vertex.name] = windows.look(now, vertex, observed.vertices.get(vertex.name, VertexRecent()))
         status = replace(
             status,
             streams=tuple(replace(stream, recent=streams[stream.name]) for stream in status.streams),

@@ -22,7 +22,8 @@ from waterclock.lang.sql.bind.tables import window_of
 from waterclock.lang.sql.bind.windows import FIXED, Frame, bind_window, check_lateness
 from waterclock.lang.sql.names import match
 from waterclock.lang.sql.source import Span
-from waterclock.plan import Distinct, Explode, Filter, Node, Project, TopK, Union, Window
+from waterclock.plan import Distinct, Explode, Filter, Node, OnError, Project, TopK, Union, Window, guarded
+from waterclock.plan.guarded import may_fail
 from waterclock.schema import ORDERED
 
 
@@ -99,6 +100,8 @@ class _Selecting:
     def __init__(self, context: Context, select: tree.Select) -> None:
         self.context = context
         self.select = select
+        self._covered = False
+        """ON ERROR has found user code that it speaks of."""
         self.aliases = frozenset(item.alias.text for item in select.items if item.alias is not None)
 
     def plan(self) -> Node:
@@ -106,11 +109,26 @@ class _Selecting:
         rows = bind_relation(Sources(self.context, bind_query, _wanted(select)), select.source)
         if select.where is not None:
             condition = Scalars(self.context, rows, "WHERE", self.aliases).condition(select.where)
-            rows = replace(rows, plan=Filter(rows.plan, condition))
+            rows = replace(rows, plan=self._guarded(Filter(rows.plan, condition)))
         try:
-            return self._grouped(rows) if self._aggregates(rows) else self._plain(rows)
+            plan = self._grouped(rows) if self._aggregates(rows) else self._plain(rows)
+            if select.on_error is not None and not self._covered:
+                raise self.context.error("SQL.NOTHING_FAILS", select.on_error.span)
+            return plan
         except ConfigError as error:
             raise self.context.source.caused(error, select.span) from None
+
+    def _guarded(self, plan: Node) -> Node:
+        """A filter, an EXPLODE or the SELECT list under the policy of ON ERROR, if they call user code."""
+        wanted = self.select.on_error
+        if wanted is None or not may_fail(plan):
+            return plan
+        self._covered = True
+        limit = None if wanted.limit is None else count(self.context, wanted.limit, "LIMIT of ON ERROR")
+        try:
+            return guarded(plan, OnError(wanted.policy, limit))
+        except ConfigError as error:
+            raise self.context.source.caused(error, wanted.span) from None
 
     def _aggregates(self, rows: Rows) -> bool:
         select = self.select
@@ -165,13 +183,16 @@ class _Selecting:
                     "SQL.WRONG_TYPE", call.span, what="EXPLODE", types=array.type, takes="an array", fix=fix
                 )
             name = fresh(item.alias.text, set(rows.plan.schema.names))
-            rows = replace(rows, plan=Explode(rows.plan, name, array.expr))
+            rows = replace(rows, plan=self._guarded(Explode(rows.plan, name, array.expr)))
             found = (number, Typed(col(name), array.type[6:-1]))
         return rows, found
 
     # -- with groups ---------------------------------------------------------------------------------------
 
     def _grouped(self, rows: Rows) -> Node:
+        if self.select.on_error is not None:
+            fix = "Put the user code into a query of its own, name = SELECT ... ON ERROR SKIP, and group that."
+            raise self.context.unsupported(self.select.on_error.span, "ON ERROR with aggregates", fix)
         window = self._window(rows)
         frame = bind_window(self.context, window)
         check_lateness(self.context, window, frame, rows.plan)
@@ -294,7 +315,7 @@ class _Selecting:
             names.add(column.name)
         columns = [(column.name, column.value.expr) for column in made]
         if self.select.limit is None:
-            plan = _projected(plan, columns)
+            plan = self._guarded(_projected(plan, columns))
             if self.select.distinct is not None:
                 plan = self.context.came_from(Distinct(plan), self.select.distinct.span)
             return plan
@@ -329,7 +350,7 @@ class _Selecting:
         if hidden and self.select.distinct is not None:
             fix = "Rank by a column of the SELECT list."
             raise self.context.unsupported(order.span, "SELECT DISTINCT ranked by another column", fix)
-        plan = _projected(plan, [*columns, *hidden])
+        plan = self._guarded(_projected(plan, [*columns, *hidden]))
         if self.select.distinct is not None:
             plan = self.context.came_from(Distinct(plan), self.select.distinct.span)
         k = count(self.context, limit.count, "LIMIT")

@@ -12,11 +12,11 @@ from waterclock.lang.sql.parse.expressions import Expressions
 from waterclock.lang.sql.source import Span
 
 WINDOWS = ("TUMBLING", "HOPPING", "SLIDING", "SNAPSHOT", "SESSION", "COUNT")
-CLAUSES = ("WHERE", "GROUP BY", "WITH", "HAVING", "ORDER BY", "LIMIT", "EMIT")
+CLAUSES = ("WHERE", "GROUP BY", "WITH", "HAVING", "ORDER BY", "LIMIT", "EMIT", "ON ERROR")
 """Behind FROM, in this order; HAVING may also stand before WITH."""
-_RANK = {"WHERE": 1, "GROUP BY": 2, "WITH": 3, "HAVING": 3, "ORDER BY": 4, "LIMIT": 5, "EMIT": 6}
+_RANK = {"WHERE": 1, "GROUP BY": 2, "WITH": 3, "HAVING": 3, "ORDER BY": 4, "LIMIT": 5, "EMIT": 6, "ON ERROR": 7}
 _STARTS = {"WHERE": "WHERE", "GROUP": "GROUP BY", "WITH": "WITH", "HAVING": "HAVING", "ORDER": "ORDER BY",
-           "LIMIT": "LIMIT", "EMIT": "EMIT"}  # fmt: skip
+           "LIMIT": "LIMIT", "EMIT": "EMIT", "ON": "ON ERROR"}  # fmt: skip
 MOST_JOINS = 40
 _RESULTS = ("WINDOW", "END", "HOLD")
 _ELSEWHERE = {
@@ -46,6 +46,7 @@ class _Clauses:
     having: tree.Expression | None = None
     order: tuple[tree.Order, ...] = ()
     limit: tree.Limit | None = None
+    on_error: tree.OnError | None = None
     seen: list[str] = field(default_factory=list)
 
 
@@ -121,7 +122,7 @@ class Queries(Expressions):
         read = self._clauses()
         return tree.Select(
             items, distinct, source, read.where, read.keys, read.window, read.having, read.order, read.limit,
-            span=self.since(start),
+            read.on_error, span=self.since(start),
         )  # fmt: skip
 
     def _missing_comma(self) -> None:
@@ -188,6 +189,8 @@ class Queries(Expressions):
             read.order = self.listed(self._ordering)
         elif clause == "LIMIT":
             read.limit = self._limit()
+        elif clause == "ON ERROR":
+            read.on_error = self._on_error()
         else:
             self._emit()
 
@@ -210,6 +213,19 @@ class Queries(Expressions):
             raise self.unsupported(self.here, "OFFSET", _ELSEWHERE["OFFSET"])
         by = self.listed(self.column) if self.accept("BY") else ()
         return tree.Limit(count, by, span=self.since(start))
+
+    def _on_error(self) -> tree.OnError:
+        start, fix = self.before, "Write ON ERROR FAIL, ON ERROR SKIP or ON ERROR DEAD LETTER, perhaps with LIMIT 100."
+        self.expect("ERROR", fix=fix)
+        if self.accept("DEAD", "LETTER"):
+            policy = "dead_letter"
+        elif self.accept("SKIP"):
+            policy = "skip"
+        else:
+            self.expect("FAIL", fix=fix)
+            policy = "fail"
+        limit = self.expression() if self.accept("LIMIT") else None
+        return tree.OnError(policy, limit, span=self.since(start))
 
     def _emit(self) -> None:
         if self.accept("ON", "WINDOW", "CLOSE") or self.accept("FINAL"):
