@@ -46,6 +46,7 @@ from waterclock.lang.fluent import (
 )
 from waterclock.operators.aggregates.laws import check_aggregate
 from waterclock.optimizer.statistics import Statistics
+from waterclock.runtime.barriers import Snapshots
 from waterclock.runtime.metrics.alerts import Alerts
 from waterclock.runtime.metrics.figures import Status
 from waterclock.schema import Schema
@@ -54,10 +55,10 @@ from waterclock.usercode.machine import Row
 __version__ = "0.1.0"
 
 __all__ = [
-    "Alerts", "App", "ConfigError", "DStream", "DataError", "Handle", "Row", "RunError", "Schema", "SourceStream",
-    "SqlError", "Statistics", "Status", "StoreError", "Stream", "UserError", "WaterclockError", "aggregate",
-    "approx_count_distinct", "array", "avg", "callback", "check_aggregate", "coalesce", "col", "collect_list",
-    "console", "count", "count_distinct", "dstream", "end", "files", "first", "function", "functions", "generate",
-    "hop", "jsonl", "last", "lit", "max", "min", "operator", "parquet", "percentile_cont", "percentile_disc",
-    "split", "sql", "start", "stddev", "sum", "top_k", "tumble", "variance", "when",
+    "Alerts", "App", "ConfigError", "DStream", "DataError", "Handle", "Row", "RunError", "Schema", "Snapshots",
+    "SourceStream", "SqlError", "Statistics", "Status", "StoreError", "Stream", "UserError", "WaterclockError",
+    "aggregate", "approx_count_distinct", "array", "avg", "callback", "check_aggregate", "coalesce", "col",
+    "collect_list", "console", "count", "count_distinct", "dstream", "end", "files", "first", "function", "functions",
+    "generate", "hop", "jsonl", "last", "lit", "max", "min", "operator", "parquet", "percentile_cont",
+    "percentile_disc", "split", "sql", "start", "stddev", "sum", "top_k", "tumble", "variance", "when",
 ]  # fmt: skip

@@ -28,6 +28,7 @@ from waterclock.optimizer import Statistics, VertexPlan, check_bounds, cut
 from waterclock.plan import Input, Node
 from waterclock.plan.drawing import schema_table, scrolling
 from waterclock.programs import load, source_of
+from waterclock.runtime.barriers import Snapshots
 from waterclock.runtime.engine import Engine
 from waterclock.runtime.log import StreamLog
 from waterclock.runtime.measured import measured
@@ -80,7 +81,8 @@ class App:
     ``spark`` holds Spark settings; ``master`` is Spark's master. ``allow_unbounded`` lets plans run whose state has
     no bound. ``optimize=False`` runs plans as they are written: the same results, computed with more work.
     ``alerts`` says when to raise which alert. ``metrics_port`` serves figures at http://127.0.0.1:PORT/metrics while it
-    runs (0: any free port, see ``Handle.metrics_url``).
+    runs (0: any free port, see ``Handle.metrics_url``). ``snapshots`` says when to take global snapshots by itself, and
+    how many to keep (default: only when told to).
     """
 
     store_override: ClassVar[str | None] = None
@@ -91,7 +93,7 @@ class App:
         self, name: str = "app", store: str | os.PathLike[str] | None = None, *, catalog: str | None = None,
         master: str = "local[*,4]", spark: Mapping[str, str] | None = None, epoch_rows: int = 2_000_000,
         tasks: int | None = None, allow_unbounded: bool = False, optimize: bool = True,
-        alerts: Alerts | None = None, metrics_port: int | None = None,
+        alerts: Alerts | None = None, metrics_port: int | None = None, snapshots: Snapshots | None = None,
     ) -> None:  # fmt: skip
         _check_name(name)
         for option, value in (("epoch_rows", epoch_rows), ("tasks", tasks)):
@@ -110,10 +112,12 @@ class App:
         self.optimize = optimize
         self.alerts = alerts or Alerts()
         self.metrics_port = metrics_port
+        self.snapshots = snapshots or Snapshots()
         self._streams: dict[str, tuple[Declaration, Source | None]] = {}
         self._tables: dict[str, tuple[Declaration, pl.DataFrame]] = {}
         self._outputs: dict[str, tuple[VertexPlan, Sink | None]] = {}
         """As they are written; what runs is made of them when a run starts."""
+        self._retentions: dict[str, int] = {}
         self._queries: dict[str, Given] = {}
         self._texts: list[SqlSource] = []
         self._engine: Engine | None = None
@@ -244,7 +248,7 @@ class App:
             **self._queries,
         }
 
-    def add_output(self, name: str | None, plan: Node, sink: Any) -> None:
+    def add_output(self, name: str | None, plan: Node, sink: Any, retention: Duration | None = None) -> None:
         """What ``Stream.to`` and ``Stream.into`` call."""
         if name is None:
             name = "out" if "out" not in self._outputs else f"out{len(self._outputs) + 1}"
@@ -257,6 +261,8 @@ class App:
                 raise ConfigError("PLAN.SAME_TARGET", name=name, other=other, target=sink.target)
         if not self.allow_unbounded:
             check_bounds(plan)
+        if retention is not None:
+            self._retentions[name] = micros(retention)
         self._outputs[name] = (cut(name, plan), sink)
 
     def add_callback(self, name: str | None, plan: Node, function: Callable[[int, pl.DataFrame], None]) -> None:
@@ -361,6 +367,7 @@ class App:
         return Declared(
             self.name, self.store, self.catalog, self._streams, self._tables, self._outputs, self.optimize,
             self.statistics, self.epoch_rows, self.tasks, self.master, self.spark, self.alerts, self.metrics_port,
+            self.snapshots, self._retentions,
         )  # fmt: skip
 
     def _log(self, name: str) -> StreamLog:

@@ -14,6 +14,7 @@ from waterclock.errors import ConfigError
 from waterclock.handle import Handle
 from waterclock.optimizer import Statistics, VertexPlan, cut, optimize, share
 from waterclock.plan import Node, explain
+from waterclock.runtime.barriers import Barriers, Snapshots
 from waterclock.runtime.delivery import DeliveryWorker
 from waterclock.runtime.engine import Engine, Parts
 from waterclock.runtime.idle import IdleClock
@@ -51,6 +52,9 @@ class Declared:
     spark: Mapping[str, str]
     alerts: Alerts
     metrics_port: int | None
+    snapshots: Snapshots
+    retentions: Mapping[str, int]
+    """Of outputs that are not kept for ever."""
 
     @property
     def lease(self) -> str:
@@ -111,10 +115,11 @@ def start(app: Declared, mode: str, twice: bool = False) -> Engine:
             if sink is not None
         ]
         keeper = Keeper(store, list(plans))
+        barriers = Barriers(store, app.name, list(plans), app.snapshots)
         counts = {vertex.vertex: vertex.progress for vertex in vertices}
         watch = Watch(catalog, app.name, tuple(app.streams), counts, keeper, app.alerts)  # figures and alerts
         sources = list(app.streams)
-        parts = Parts(store, runner, sources, watch, pumps, clocks, imports, vertices, deliveries, keeper)
+        parts = Parts(store, runner, sources, watch, pumps, clocks, imports, vertices, deliveries, keeper, barriers)
         return Engine(app.name, parts, mode != "live", app.metrics_port)
     except BaseException:
         if runner is not None:
@@ -161,7 +166,7 @@ def declare(app: Declared, catalog: Catalog, plans: Mapping[str, VertexPlan]) ->
             if source is not None:
                 catalog.streams.claim(declaration.name, app.name)
         for name, plan in plans.items():
-            retention = None if name in app.outputs else 0
+            retention = app.retentions.get(name) if name in app.outputs else 0
             catalog.streams.create(Declaration(name, plan.root.schema, None, retention=retention), app.name)
             catalog.epochs.create(name, app.name, plan.identity, explain(plan.root), plan.inputs)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from waterclock.errors import RunError, WaterclockError
+from waterclock.runtime.barriers import Barriers
 from waterclock.runtime.delivery import DeliveryWorker
 from waterclock.runtime.idle import IdleClock
 from waterclock.runtime.imports import TimeImport
@@ -44,10 +45,11 @@ class Parts:
     vertices: list[VertexWorker]
     deliveries: list[DeliveryWorker]
     keeper: Keeper
+    barriers: Barriers
 
     @property
     def workers(self) -> list[Worker]:
-        return [*self.pumps, *self.clocks, *self.imports, *self.vertices, *self.deliveries, self.keeper]
+        return [*self.pumps, *self.clocks, *self.imports, *self.vertices, *self.deliveries, self.keeper, self.barriers]
 
 
 class Engine:
@@ -189,6 +191,7 @@ class Engine:
                 worked += [taking.turn() for taking in parts.imports]
                 worked += [vertex.turn() for vertex in parts.vertices]
                 worked.append(parts.keeper.turn())
+                worked.append(parts.barriers.turn())
                 worked += [delivery.turn() for delivery in parts.deliveries]
                 parts.watch.turn()
                 if any(worked):
@@ -249,6 +252,7 @@ class Engine:
             try:
                 if self.error is None:
                     self.parts.keeper.close()
+                    self.parts.barriers.close()
             except WaterclockError as error:  # a full disk, or the catalog cannot be reached
                 self.error = self.error or error
             state = "failed" if self.error is not None else "stopped"

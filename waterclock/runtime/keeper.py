@@ -90,13 +90,13 @@ class Keeper:
     def tidy(self) -> None:
         """Forget, compact, trim, sweep."""
         catalog = self._store.catalog
-        delivered = catalog.sinks.delivered()
+        delivered, held = catalog.sinks.delivered(), catalog.snapshots.held()
         vertices = catalog.epochs.vertices()
         before, self._busy = self._busy, {vertex.name: vertex.epoch for vertex in vertices}
         idle = before == self._busy
         for vertex in vertices:
             if vertex.name in self._vertices:
-                keep = min(vertex.durable, delivered.get(vertex.name, vertex.durable))
+                keep = min(each.get(vertex.name, vertex.durable) for each in ({}, delivered, held))
                 catalog.transact(partial(catalog.epochs.forget, vertex.name, keep), self._store.lease)
         for name in catalog.streams.names():
             row = catalog.streams.get(name)
@@ -131,10 +131,14 @@ class Keeper:
         return True
 
     def _trim(self, row: StreamRow) -> None:
-        end = collectable(self._store.catalog, row).end
-        if end > row.first:
-            catalog = self._store.catalog
-            catalog.transact(lambda: catalog.streams.trim(row.name, end), self._store.lease)
+        catalog = self._store.catalog
+
+        def trim() -> None:
+            # Looked up again: somebody may have pinned it in between.
+            catalog.streams.trim(row.name, collectable(catalog, catalog.streams.get(row.name)).end)
+
+        if collectable(catalog, row).end > row.first:
+            catalog.transact(trim, self._store.lease)
             crashpoints.reach("trim.after_catalog")
 
     def sweep(self) -> None:

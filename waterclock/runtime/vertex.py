@@ -21,6 +21,7 @@ from waterclock.optimizer.cut import OUTPUT
 from waterclock.optimizer.parallelism import Parallelism
 from waterclock.optimizer.statistics import Statistics
 from waterclock.runtime import coordinator as c
+from waterclock.runtime.barriers import Gate
 from waterclock.runtime.inprocess import InProcessRunner
 from waterclock.runtime.measured import counted
 from waterclock.runtime.metrics.figures import Task
@@ -84,6 +85,7 @@ class VertexWorker:
         self._done: Done | None = None
         self._promised: dict[str, c.Offer] | None = None
         """What the next epoch takes, when its input is already being read."""
+        self._gate = Gate(store.catalog, self.vertex, self.inputs)
 
     def know(self, peers: dict[str, VertexWorker]) -> None:
         """The other vertices of the app, by name."""
@@ -107,6 +109,8 @@ class VertexWorker:
             self.damaged.clear()
         if not self._todo and self._coordinator.state == "idle":
             self._todo.extend(self._coordinator.handle(c.Offered(self._offers(self._coordinator.snapshot))))
+            if not self._todo and self._gate.is_at_next(self._coordinator.snapshot):
+                return self._pass_barrier()
         if not self._todo:
             return False
         instruction = self._todo.popleft()
@@ -133,6 +137,13 @@ class VertexWorker:
                 reason=f"{type(error).__name__}: {error}",
             ) from error
         return True
+
+    def _pass_barrier(self) -> bool:
+        """Without an epoch: there is nothing to take before it."""
+        note = partial(self._gate.note, self._coordinator.snapshot)
+        passed = self.store.catalog.transact(note, self.store.lease)
+        self.store.bell.ring()
+        return passed
 
     def _fail(self) -> None:
         self._coordinator.handle(c.Failed())
@@ -265,7 +276,7 @@ class VertexWorker:
         self._hear()
         streams = self.store.catalog.streams
         offers: dict[str, c.Offer] = {}
-        marks = streams.marks()
+        marks = self._gate.limited(streams.marks())
         for name in self.inputs:
             following, cti = marks[name]
             start = snapshot.positions.get(name, 0)
@@ -349,6 +360,7 @@ class VertexWorker:
             if catalog.epochs.commit(self.vertex, Commit(intent, snapshot, runs, done.merged)):
                 catalog.streams.append(self.vertex, before.output_end, segments, snapshot.cti)
                 catalog.filters.applied(self.vertex, intent)
+                self._gate.note(snapshot)
             following = instruction.following
             pending = catalog.epochs.pending(self.vertex)
             if pending is None and following is not None:

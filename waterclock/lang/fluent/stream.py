@@ -39,7 +39,7 @@ from waterclock.time import FOREVER, Duration, micros
 class Outputs(Protocol):
     """The app that a stream belongs to, as far as streams know it."""
 
-    def add_output(self, name: str | None, plan: Node, sink: Any) -> None: ...
+    def add_output(self, name: str | None, plan: Node, sink: Any, retention: Duration | None = None) -> None: ...
 
     def explain_plan(self, plan: Node, stage: str) -> str: ...
 
@@ -264,14 +264,17 @@ class Stream:
         """At every start the events since the ``n``-th last distinct start time; see ``Grouped.last``."""
         return self.group_by().last(n, result)
 
-    def to(self, sink: Any, name: str | None = None) -> Stream:
-        """Makes this an output of the app, delivered to ``sink`` and kept as the stream ``name``."""
-        self._app.add_output(name, self._plan, sink)
+    def to(self, sink: Any, name: str | None = None, *, retention: Duration | None = None) -> Stream:
+        """Makes this an output of the app, delivered to ``sink`` and kept as the stream ``name``.
+
+        ``retention`` keeps its events for so long behind its CTI; without it, for ever.
+        """
+        self._app.add_output(name, self._plan, sink, retention)
         return self
 
-    def into(self, name: str) -> Stream:
+    def into(self, name: str, *, retention: Duration | None = None) -> Stream:
         """Makes this an output that is only kept as the stream ``name``; others may read it."""
-        self._app.add_output(name, self._plan, None)
+        self._app.add_output(name, self._plan, None, retention)
         return self
 
     def explain(self, stage: str | None = None) -> str:
