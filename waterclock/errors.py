@@ -150,12 +150,9 @@ CATALOGUE: dict[str, Condition] = {
     "STORE.NO_STREAM": Condition("There is no stream {name!r} in the store {store}.", "Streams there: {choices}.{guess}"),
     "STORE.NO_OUTPUT": Condition("There is no output {name!r} in the store {store}.", "Outputs there: {choices}.{guess}"),
     "STORE.FENCED": Condition("Another process took over this app.", "Nothing more is written by this one; look for the other with 'waterclock status'."),
-    "STORE.NO_APP": Condition("There is no app {name!r} in the store {store}.", "Apps there: {choices}.{guess}"),
-    "STORE.NO_EPOCH": Condition("What {vertex!r} did since epoch {epoch} is no longer all known.", "A snapshot keeps what follows it: waterclock snapshot create NAME."),
+    "STORE.NO_EPOCH": Condition("What {vertex!r} did since epoch {epoch} is no longer all known.", "A global snapshot keeps what follows it: wc.App(..., snapshots=wc.Snapshots(every='30s'))."),
     "STREAM.TRIMMED": Condition("Event {seq} of {stream!r} was removed by retention; the first one left is {first}.", "Read from there, or keep more with retention (in SQL: RETAIN 30d)."),
     # run
-    "SNAPSHOT.IN_FLIGHT": Condition("{count} snapshots of the app {app!r} are on their way already.", "Wait until they are complete; 'waterclock snapshot list' shows them. An app that is not running goes on with them when it is started."),
-    "SNAPSHOT.ABANDONED": Condition("The snapshot {snapshot} of the app {app!r} was abandoned: {reason}.", "Nothing else was harmed. Take another one; raise the timeout of wc.Snapshots if the app needs longer for what it has to take."),
     "RUN.NO_JAVA": Condition("Java 17 or newer is needed and {found}.", "Install it (Debian: apt-get install openjdk-17-jre-headless; macOS: brew install openjdk@17) or set JAVA_HOME; mode='offline' (--mode offline) needs no Java."),
     "RUN.SPARK_CONNECT": Condition("This is a Spark Connect session, which cannot run jobs on Spark's core API.", "Unset SPARK_REMOTE and spark.remote."),
     "RUN.SPARK_FAILED": Condition("Spark does not start: {reason}", "Nothing was computed. Correct master and the settings (spark=...); 'waterclock doctor --spark' tries Spark alone."),
