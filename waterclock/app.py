@@ -33,6 +33,7 @@ from waterclock.plan.guarded import DEAD_ROWS, dead_stream, guards, has_dead_let
 from waterclock.plan.rebuild import parts_of
 from waterclock.plan.strategy import Strategy
 from waterclock.programs import load, source_of
+from waterclock.runtime.barriers import Snapshots
 from waterclock.runtime.engine import Engine
 from waterclock.runtime.log import StreamLog
 from waterclock.runtime.measured import measured
@@ -98,6 +99,7 @@ class App:
     ``lease`` is how long a driver that is not heard of still counts: after that, one that stands by takes over.
     ``speculation`` lets Spark run a task again elsewhere that takes 1.4 times the median of its stage.
     ``duplicate_slow`` lets a driver that stands by run vertices too that fall behind: the first commit wins.
+    ``snapshots`` says when to take global snapshots by itself, and how many to keep (default: only when told to).
     """
 
     store_override: ClassVar[str | None] = None
@@ -109,7 +111,7 @@ class App:
         master: str = "local[*,4]", spark: Mapping[str, str] | None = None, epoch_rows: int = 2_000_000,
         tasks: int | None = None, allow_unbounded: bool = False, optimize: bool = True,
         alerts: Alerts | None = None, metrics_port: int | None = None, lease: Duration = "10s",
-        speculation: bool = False, duplicate_slow: bool = False,
+        speculation: bool = False, duplicate_slow: bool = False, snapshots: Snapshots | None = None,
     ) -> None:  # fmt: skip
         _check_name(name)
         for option, value in (("epoch_rows", epoch_rows), ("tasks", tasks)):
@@ -131,11 +133,13 @@ class App:
         self.lease = lease_micros(lease)
         self.speculation = speculation
         self.duplicate_slow = duplicate_slow
+        self.snapshots = snapshots or Snapshots()
         self._streams: dict[str, tuple[Declaration, Source | None]] = {}
         self._tables: dict[str, tuple[Declaration, pl.DataFrame]] = {}
         self._outputs: dict[str, tuple[VertexPlan, Sink | None]] = {}
         """As they are written; what runs is made of them when a run starts."""
         self._recovery: dict[str, Strategy] = {}
+        self._retentions: dict[str, int] = {}
         self._queries: dict[str, Given] = {}
         self._texts: list[SqlSource] = []
         self._engine: Engine | None = None
@@ -276,7 +280,10 @@ class App:
             **self._queries,
         }
 
-    def add_output(self, name: str | None, plan: Node, sink: Any, recovery: Strategy | None = None) -> None:
+    def add_output(
+        self, name: str | None, plan: Node, sink: Any, recovery: Strategy | None = None,
+        retention: Duration | None = None,
+    ) -> None:  # fmt: skip
         """What ``Stream.to`` and ``Stream.into`` call."""
         if name is None:
             name = "out" if "out" not in self._outputs else f"out{len(self._outputs) + 1}"
@@ -293,6 +300,8 @@ class App:
         if inside != name:
             raise ConfigError("PLAN.CYCLE_INSIDE", name=name, cycle=inside)
         check_behind_cycles(plan)
+        if retention is not None:
+            self._retentions[name] = micros(retention)
         self._outputs[name] = (cut(name, plan), sink)
         if recovery is not None:
             self._recovery[name] = recovery
@@ -416,9 +425,9 @@ class App:
     def _declared(self) -> Declared:
         return Declared(
             self.name, self.store, self.catalog, self._streams, self._tables, self._outputs, self._recovery,
-            self.optimize, self.statistics, self.epoch_rows, self.tasks, self.master,
+            self._retentions, self.optimize, self.statistics, self.epoch_rows, self.tasks, self.master,
             (SPECULATION if self.speculation else {}) | self.spark, self.alerts, self.metrics_port, self.lease,
-            self.duplicate_slow,
+            self.duplicate_slow, self.snapshots,
         )  # fmt: skip
 
     def _log(self, name: str) -> StreamLog:

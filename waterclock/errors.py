@@ -167,6 +167,7 @@ CATALOGUE: dict[str, Condition] = {
     "STORE.NO_STREAM": Condition("There is no stream {name!r} in the store {store}.", "Streams there: {choices}.{guess}"),
     "STORE.NO_OUTPUT": Condition("There is no output {name!r} in the store {store}.", "Outputs there: {choices}.{guess}"),
     "STORE.FENCED": Condition("Another process took over this app.", "Nothing more is written by this one; look for the other with 'waterclock status'."),
+    "STORE.NO_EPOCH": Condition("What {vertex!r} did since epoch {epoch} is no longer all known.", "A global snapshot keeps what follows it: wc.App(..., snapshots=wc.Snapshots(every='30s'))."),
     "STREAM.TRIMMED": Condition("Event {seq} of {stream!r} was removed by retention; the first one left is {first}.", "Read from there, or keep more with retention (in SQL: RETAIN 30d)."),
     # run
     "RUN.NO_JAVA": Condition("Java 17 or newer is needed and {found}.", "Install it (Debian: apt-get install openjdk-17-jre-headless; macOS: brew install openjdk@17) or set JAVA_HOME; mode='offline' (--mode offline) needs no Java."),

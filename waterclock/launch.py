@@ -23,6 +23,7 @@ from waterclock.optimizer.recovery import chosen
 from waterclock.plan import Node, explain
 from waterclock.plan.guarded import DEAD_ROWS, dead_stream, has_dead_letters
 from waterclock.plan.strategy import Strategy
+from waterclock.runtime.barriers import Barriers, Snapshots
 from waterclock.runtime.delivery import DeliveryWorker
 from waterclock.runtime.drivers import Assignment, Succession, default_name
 from waterclock.runtime.engine import Engine, Parts, StandBy
@@ -56,6 +57,8 @@ class Declared:
     tables: Mapping[str, tuple[Declaration, pl.DataFrame]]
     outputs: Mapping[str, tuple[VertexPlan, Sink | None]]
     recovery: Mapping[str, Strategy]
+    retentions: Mapping[str, int]
+    """Of outputs that are not kept for ever."""
     optimize: bool
     statistics: Statistics
     epoch_rows: int
@@ -66,6 +69,7 @@ class Declared:
     metrics_port: int | None
     lease_micros: int
     duplicate_slow: bool
+    snapshots: Snapshots
 
     @property
     def lease(self) -> str:
@@ -147,7 +151,8 @@ def _parts(
     keeper = Keeper(store, list(plans))
     counts = {vertex.vertex: vertex.progress for vertex in vertices}
     watch = Watch(store.catalog, app.name, tuple(app.streams), counts, keeper, app.alerts)  # figures and alerts
-    return Parts(store, runner, list(app.streams), watch, vertices, keeper, assignment)
+    barriers = Barriers(store, app.name, list(plans), app.snapshots)
+    return Parts(store, runner, list(app.streams), watch, vertices, keeper, barriers, assignment)
 
 
 def _leading(app: Declared, parts: Parts, plans: Mapping[str, VertexPlan], mode: str) -> Parts:
@@ -239,7 +244,7 @@ def declare(app: Declared, catalog: Catalog, plans: Mapping[str, VertexPlan]) ->
                 catalog.streams.claim(declaration.name, app.name)
         strategies = _strategies(app, catalog, plans)
         for name, plan in plans.items():
-            retention = None if name in app.outputs else 0
+            retention = app.retentions.get(name) if name in app.outputs else 0
             catalog.streams.create(Declaration(name, plan.root.schema, None, retention=retention), app.name)
             if has_dead_letters(plan.root):
                 catalog.streams.create(Declaration(dead_stream(name), DEAD_ROWS, None), app.name)

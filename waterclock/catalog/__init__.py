@@ -5,10 +5,12 @@ from waterclock.catalog.epochs import Commit, Intent, Keys, Range, Snapshot, Sta
 from waterclock.catalog.filters import Filter
 from waterclock.catalog.hosts import Hosting
 from waterclock.catalog.leases import Held, Lease, Observer
+from waterclock.catalog.pins import Pin
 from waterclock.catalog.sinks import Delivery
+from waterclock.catalog.snapshots import GlobalSnapshot, Part
 from waterclock.catalog.streams import StreamRow
 
 __all__ = [
-    "Catalog", "Commit", "Delivery", "Filter", "Held", "Hosting", "Intent", "Keys", "Lease", "Observer", "Range",
-    "Snapshot", "Standing", "StreamRow", "Vertex",
+    "Catalog", "Commit", "Delivery", "Filter", "GlobalSnapshot", "Held", "Hosting", "Intent", "Keys", "Lease",
+    "Observer", "Part", "Pin", "Range", "Snapshot", "Standing", "StreamRow", "Vertex",
 ]  # fmt: skip

@@ -7,13 +7,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from waterclock.catalog import location
+from waterclock.catalog import location, sqlite
 from waterclock.catalog.database import Database
 from waterclock.catalog.epochs import Epochs
 from waterclock.catalog.filters import Filters
 from waterclock.catalog.hosts import Hosts
 from waterclock.catalog.leases import Lease, Leases
+from waterclock.catalog.pins import Pins
 from waterclock.catalog.sinks import Sinks
+from waterclock.catalog.snapshots import Snapshots
 from waterclock.catalog.streams import Streams
 from waterclock.errors import StoreError
 
@@ -30,6 +32,8 @@ class Catalog:
         self.sinks = Sinks(self._db)
         self.filters = Filters(self._db)
         self.hosts = Hosts(self._db)
+        self.snapshots = Snapshots(self._db, self.epochs, self.streams)
+        self.pins = Pins(self._db, self.streams)
 
     @staticmethod
     def is_in(store: str | Path) -> bool:
@@ -49,6 +53,11 @@ class Catalog:
         elif not Catalog.is_in(root):
             raise StoreError("STORE.NOT_A_STORE", store=root)
         return Catalog(location.connected(root, url))
+
+    @staticmethod
+    def scratch(root: Path) -> Catalog:
+        """A new one for a while, in a directory that is there."""
+        return Catalog(sqlite.Sqlite(root))
 
     def transact(self, work: Callable[[], T], lease: Lease | None = None, durable: bool = False) -> T:
         """Does ``work`` in one transaction, again from its start if the connection was lost in it."""

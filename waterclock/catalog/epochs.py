@@ -364,7 +364,10 @@ class Epochs:
     def lose(self, vertex: str, lost: Keys, gone: Iterable[int], revived: Iterable[int]) -> None:
         """The state of some keys has to be computed again, from what it was after the durable epoch."""
         for run in gone:
-            self._db.execute("DELETE FROM runs WHERE id = ?", run)
+            # A global snapshot may name it, if it was alive before.
+            self._db.execute(
+                "UPDATE runs SET removed = (SELECT epoch FROM vertices WHERE name = vertex) WHERE id = ?", run
+            )
         for run in revived:
             self._db.execute("UPDATE runs SET removed = NULL WHERE id = ?", run)
         self._db.execute(
@@ -378,13 +381,22 @@ class Epochs:
             self._db.execute("UPDATE vertices SET lost = NULL, generation = generation + 1 WHERE name = ?", vertex)
             self.add_runs(vertex, standing.epoch, runs)
 
-    def history(self, vertex: str) -> list[tuple[int, Snapshot]]:
-        """The committed epochs that are still known."""
+    def history(self, vertex: str, after: int = -1) -> list[tuple[int, Snapshot]]:
+        """The committed epochs behind ``after`` that are still known."""
         rows = self._db.query(
-            "SELECT epoch, snapshot FROM epochs WHERE vertex = ? AND snapshot IS NOT NULL ORDER BY epoch",
-            vertex,
-        )
+            "SELECT epoch, snapshot FROM epochs WHERE vertex = ? AND epoch > ? AND snapshot IS NOT NULL ORDER BY epoch",
+            vertex, after,
+        )  # fmt: skip
         return [(epoch, Snapshot(**json.loads(text))) for epoch, text in rows]
+
+    def recorded(self, vertex: str, after: int, upto: int) -> list[tuple[Intent, Snapshot]]:
+        """What the committed epochs behind ``after`` did, and what came of it."""
+        rows = self._db.query(
+            """SELECT intent, snapshot FROM epochs
+               WHERE vertex = ? AND epoch > ? AND epoch <= ? AND snapshot IS NOT NULL ORDER BY epoch""",
+            vertex, after, upto,
+        )  # fmt: skip
+        return [(Intent.from_json(intent), Snapshot(**json.loads(text))) for intent, text in rows]
 
     def paths(self) -> Iterable[str]:
         return [row[0] for row in self._db.query("SELECT DISTINCT path FROM runs")]

@@ -44,6 +44,13 @@ class Filters:
         )  # fmt: skip
         return self.all()[-1]
 
+    def put(self, each: Filter) -> None:
+        """As it is in another catalog."""
+        self._db.execute(
+            f"INSERT INTO filters ({_FILTER}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            each.id, each.vertex, each.stream, each.predicate, each.added, each.since, each.until, int(each.removed),
+        )  # fmt: skip
+
     def remove(self, number: int) -> bool:
         """From the next epoch on it does not hold; False if there is no such filter that holds."""
         return bool(self._db.execute("UPDATE filters SET removed = 1 WHERE id = ? AND removed = 0", number))

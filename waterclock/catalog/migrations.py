@@ -58,6 +58,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """CREATE TABLE snapshots (
             id BIGINT PRIMARY KEY, app TEXT NOT NULL, name TEXT, requested BIGINT NOT NULL, barrier TEXT NOT NULL,
             parts TEXT NOT NULL, state TEXT NOT NULL, finished BIGINT)""",
+        "CREATE INDEX epochs_to_do ON epochs (vertex, epoch) WHERE snapshot IS NULL",
         "CREATE TABLE pins (name TEXT PRIMARY KEY, stream TEXT NOT NULL, seq BIGINT NOT NULL, added BIGINT NOT NULL)",
     ),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from waterclock.catalog import counters
@@ -123,7 +123,7 @@ class Streams:
         if not done:
             return False
         for segment in segments:
-            self._insert(name, segment, now)
+            self.put(name, replace(segment, arrived=now))
         return True
 
     def set_position(self, name: str, position: Any) -> None:
@@ -175,7 +175,7 @@ class Streams:
                 reason="segments vanished during compaction",
                 fix="Start again.",
             )
-        self._insert(name, new, old[-1].arrived)
+        self.put(name, replace(new, arrived=old[-1].arrived))
         return True
 
     @transactional
@@ -256,11 +256,12 @@ class Streams:
         """The streams whose events this app brings in."""
         return [row[0] for row in self._db.query("SELECT name FROM streams WHERE owner = ? ORDER BY name", app)]
 
-    def _insert(self, name: str, s: Segment, arrived: int | None) -> None:
+    def put(self, name: str, s: Segment) -> None:
+        """The row of a segment alone."""
         blob = (s.blob.path, s.blob.offset, s.blob.length, s.blob.checksum, s.blob.format) if s.blob else (None,) * 5
         self._db.execute(
             f"INSERT INTO segments (stream, {_SEGMENT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            name, s.first, s.rows, s.cti, *blob, s.least_vs, s.greatest_vs, s.level, s.external, arrived,
+            name, s.first, s.rows, s.cti, *blob, s.least_vs, s.greatest_vs, s.level, s.external, s.arrived,
         )  # fmt: skip
 
 

@@ -48,9 +48,8 @@ class DeliveryWorker:
         last = self._state.pending if self._state.pending is not None else stored
         if last <= self._state.delivered or stored < last:
             return False
-        history = [
-            s for epoch, s in self._store.catalog.epochs.history(self.output) if self._state.delivered < epoch <= last
-        ]
+        behind = self._store.catalog.epochs.history(self.output, self._state.delivered)
+        history = [snapshot for epoch, snapshot in behind if epoch <= last]
         if not history:
             return False
         rows = sum(snapshot.output_rows for snapshot in history)

@@ -14,6 +14,7 @@ from typing import Protocol
 
 from waterclock.catalog import Lease
 from waterclock.errors import RunError, WaterclockError
+from waterclock.runtime.barriers import Barriers
 from waterclock.runtime.delivery import DeliveryWorker
 from waterclock.runtime.drivers import SUCCEED, Assignment, Succession
 from waterclock.runtime.idle import IdleClock
@@ -47,6 +48,7 @@ class Parts:
     watch: Watch
     vertices: list[VertexWorker]
     keeper: Keeper
+    barriers: Barriers
     assignment: Assignment | None = None
     """None where no other driver can be: in mode offline."""
     pumps: list[Pump] = field(default_factory=list)
@@ -62,7 +64,7 @@ class Parts:
     @property
     def leading(self) -> list[Worker]:
         """What only the driver has that leads the app."""
-        return [*self.pumps, *self.clocks, *self.imports, *self.deliveries, self.keeper]
+        return [*self.pumps, *self.clocks, *self.imports, *self.deliveries, self.keeper, self.barriers]
 
 
 @dataclass(frozen=True)
@@ -247,6 +249,7 @@ class Engine:
                 worked += [taking.turn() for taking in parts.imports]
                 worked += [vertex.turn() for vertex in parts.vertices]
                 worked.append(parts.keeper.turn())
+                worked.append(parts.barriers.turn())
                 worked += [delivery.turn() for delivery in parts.deliveries]
                 parts.watch.turn()
                 if any(worked):
@@ -310,6 +313,7 @@ class Engine:
             try:
                 if self.error is None and self._standby is None:
                     self.parts.keeper.close()
+                    self.parts.barriers.close()
             except WaterclockError as error:  # a full disk, or the catalog cannot be reached
                 self.error = self.error or error
             state = "failed" if self.error is not None else "stopped"

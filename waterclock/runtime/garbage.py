@@ -2,7 +2,7 @@
 
 A vertex holds what its durable snapshot has not taken yet: from there it can do everything again. So the mark of a
 stream follows from those of its readers, and theirs from what they have made durable: from the outputs back to the
-sources. Below the mark, retention decides.
+sources. Below the mark, global snapshots and pins hold what they need, and then retention decides.
 """
 
 from __future__ import annotations
@@ -41,6 +41,18 @@ class Garbage:
 
 def holds(catalog: Catalog, row: StreamRow) -> list[Hold]:
     """What is needed of a stream, and by whom; the lowest first."""
+    found = _of_readers(catalog, row)
+    inputs = {vertex.name: vertex.inputs for vertex in catalog.epochs.vertices()}
+    for snapshot in catalog.snapshots.retained():
+        for vertex, part in snapshot.parts.items():
+            if row.name in inputs.get(vertex, ()):
+                base = catalog.epochs.snapshot(vertex, part.epoch)
+                found.append(Hold(f"snapshot {snapshot.label} of {snapshot.app}", base.positions.get(row.name, 0)))
+    found += [Hold(f"pin {pin.name!r}", pin.seq) for pin in catalog.pins.all() if pin.stream == row.name]
+    return sorted(found, key=lambda hold: hold.seq)
+
+
+def _of_readers(catalog: Catalog, row: StreamRow) -> list[Hold]:
     found = [Hold("the disk: what follows is not synced yet", row.durable)]
     delivered = catalog.sinks.delivered()
     for vertex in catalog.epochs.vertices():
@@ -50,7 +62,7 @@ def holds(catalog: Catalog, row: StreamRow) -> list[Hold]:
         if vertex.name == row.name and row.name in delivered:
             after = catalog.epochs.snapshot(row.name, delivered[row.name])
             found.append(Hold(f"its sink, delivered epoch {delivered[row.name]}", after.output_end))
-    return sorted(found, key=lambda hold: hold.seq)
+    return found
 
 
 def replay_base(catalog: Catalog, vertex: Vertex, epoch: int) -> Snapshot | None:
@@ -72,8 +84,8 @@ def replay_base(catalog: Catalog, vertex: Vertex, epoch: int) -> Snapshot | None
 
 
 def low_water(catalog: Catalog, row: StreamRow) -> int:
-    """Below it every reader's durable snapshot has passed."""
-    return holds(catalog, row)[0].seq
+    """Below it every reader's durable snapshot has passed; it may be merged, if it may not go."""
+    return min(hold.seq for hold in _of_readers(catalog, row))
 
 
 def collectable(catalog: Catalog, row: StreamRow) -> Garbage:

@@ -74,7 +74,8 @@ class Keeper:
         catalog = self._store.catalog
         ours = [v for v in catalog.epochs.vertices() if v.name in self._vertices and v.durable < v.epoch]
         behind = [v for v in ours if v.stored < v.epoch]
-        saving = [v for v in ours if v.lost is None and (checkpoint or self._is_due(v))]
+        parts = catalog.snapshots.part_epochs() if ours else {}
+        saving = [v for v in ours if v.lost is None and (checkpoint or self._is_due(v, parts.get(v.name, set())))]
         if not behind and not saving:
             return False
         began = time.perf_counter()
@@ -95,6 +96,9 @@ class Keeper:
             else:
                 bases[vertex.name] = None
                 paths |= catalog.epochs.run_paths(vertex.name, -1 if vertex.base else vertex.durable, vertex.epoch)
+            for epoch in parts.get(vertex.name, ()):
+                if vertex.durable < epoch <= vertex.epoch:  # a global snapshot has its state, whatever was merged since
+                    paths |= catalog.epochs.run_paths(vertex.name, -1, epoch)
         if not behind and not bases:
             return False
         self._store.sync(paths)
@@ -118,7 +122,9 @@ class Keeper:
         self._store.bell.ring()
         return True
 
-    def _is_due(self, vertex: Vertex) -> bool:
+    def _is_due(self, vertex: Vertex, parts: set[int]) -> bool:
+        if any(vertex.durable < epoch for epoch in parts):
+            return True  # a global snapshot waits for it
         if vertex.strategy.epochs is not None:
             return vertex.epoch - vertex.durable >= vertex.strategy.epochs
         return time.monotonic() - self._saved.get(vertex.name, 0.0) >= vertex.strategy.every / 1e6
@@ -126,13 +132,13 @@ class Keeper:
     def tidy(self) -> None:
         """Forget, compact, trim, sweep."""
         catalog = self._store.catalog
-        delivered = catalog.sinks.delivered()
+        delivered, held = catalog.sinks.delivered(), catalog.snapshots.held()
         vertices = catalog.epochs.vertices()
         before, self._busy = self._busy, {vertex.name: vertex.epoch for vertex in vertices}
         idle = before == self._busy
         for vertex in vertices:
             if vertex.name in self._vertices:
-                keep = min(vertex.durable, delivered.get(vertex.name, vertex.durable))
+                keep = min(each.get(vertex.name, vertex.durable) for each in ({}, delivered, held))
                 catalog.transact(partial(catalog.epochs.forget, vertex.name, keep), self._store.lease)
         for name in catalog.streams.names():
             row = catalog.streams.get(name)
@@ -168,10 +174,14 @@ class Keeper:
         return True
 
     def _trim(self, row: StreamRow) -> None:
-        end = collectable(self._store.catalog, row).end
-        if end > row.first:
-            catalog = self._store.catalog
-            catalog.transact(lambda: catalog.streams.trim(row.name, end), self._store.lease)
+        catalog = self._store.catalog
+
+        def trim() -> None:
+            # Looked up again: somebody may have pinned it in between.
+            catalog.streams.trim(row.name, collectable(catalog, catalog.streams.get(row.name)).end)
+
+        if collectable(catalog, row).end > row.first:
+            catalog.transact(trim, self._store.lease)
             crashpoints.reach("trim.after_catalog")
 
     def sweep(self) -> None:

@@ -26,6 +26,7 @@ from waterclock.optimizer.parallelism import Parallelism
 from waterclock.optimizer.statistics import Statistics
 from waterclock.plan.guarded import dead_stream
 from waterclock.runtime import coordinator as c
+from waterclock.runtime.barriers import Gate
 from waterclock.runtime.dead import dead_of
 from waterclock.runtime.feedback import Feedback
 from waterclock.runtime.inprocess import InProcessRunner
@@ -105,6 +106,7 @@ class VertexWorker:
         self._done: Done | None = None
         self._promised: dict[str, c.Offer] | None = None
         """What the next epoch takes, when its input is already being read."""
+        self._gate = Gate(store.catalog, self.vertex, self.inputs)
 
     def know(self, peers: dict[str, VertexWorker]) -> None:
         """The other vertices of the app, by name."""
@@ -143,6 +145,8 @@ class VertexWorker:
         if not self._todo and self._coordinator.state == "idle":
             offers = self._offers(self._coordinator.snapshot)
             self._todo.extend(self._recover() if self._overtaken else self._coordinator.handle(c.Offered(offers)))
+            if not self._todo and self._gate.is_at_next(self._coordinator.snapshot):
+                return self._pass_barrier()
         if not self._todo:
             self.ready = True
             return False
@@ -186,6 +190,17 @@ class VertexWorker:
         with suppress(WaterclockError):
             return self.store.catalog.epochs.standing(self.vertex) != self._standing
         return False
+
+    def _pass_barrier(self) -> bool:
+        """Without an epoch: there is nothing to take before it."""
+        catalog, snapshot = self.store.catalog, self._coordinator.snapshot
+
+        def note() -> bool:
+            return catalog.epochs.standing(self.vertex) == self._standing and self._gate.note(snapshot)
+
+        passed = catalog.transact(note, self.store.lease)
+        self.store.bell.ring()
+        return passed
 
     def _fail(self) -> None:
         self._coordinator.handle(c.Failed())
@@ -340,7 +355,7 @@ class VertexWorker:
         self._hear()
         streams = self.store.catalog.streams
         offers: dict[str, c.Offer] = {}
-        marks = streams.marks()
+        marks = self._gate.limited(streams.marks())
         for name in self.inputs:
             following, cti = marks[name]
             start = snapshot.positions.get(name, 0)
@@ -419,6 +434,7 @@ class VertexWorker:
             if dead:
                 catalog.streams.append(dead_stream(self.vertex), before.dead_end, dead, dead[-1].cti)
             catalog.filters.applied(self.vertex, intent)
+            self._gate.note(snapshot)
             following = instruction.following
             pending = catalog.epochs.pending(self.vertex)
             if pending is None and following is not None:

@@ -43,7 +43,10 @@ from waterclock.time import FOREVER, Duration, micros
 class Outputs(Protocol):
     """The app that a stream belongs to, as far as streams know it."""
 
-    def add_output(self, name: str | None, plan: Node, sink: Any, recovery: Strategy | None = None) -> None: ...
+    def add_output(
+        self, name: str | None, plan: Node, sink: Any, recovery: Strategy | None = None,
+        retention: Duration | None = None,
+    ) -> None: ...  # fmt: skip
 
     def add_cycle(self, name: str, seeds: Node, body: Callable[[Node], Node]) -> Node: ...
 
@@ -291,17 +294,21 @@ class Stream:
             self._app, self._app.add_cycle(name, self._plan, lambda edge: body(Stream(self._app, edge))._plan)
         )
 
-    def to(self, sink: Any, name: str | None = None, *, recovery: Strategy | None = None) -> Stream:
+    def to(
+        self, sink: Any, name: str | None = None, *, recovery: Strategy | None = None,
+        retention: Duration | None = None,
+    ) -> Stream:  # fmt: skip
         """Makes this an output of the app, delivered to ``sink`` and kept as the stream ``name``.
 
         ``recovery`` says how lost state is had again: ``wc.checkpoint``, ``wc.replay`` or ``wc.replicate``.
+        ``retention`` keeps its events for so long behind its CTI; without it, for ever.
         """
-        self._app.add_output(name, self._plan, sink, recovery)
+        self._app.add_output(name, self._plan, sink, recovery, retention)
         return self
 
-    def into(self, name: str, *, recovery: Strategy | None = None) -> Stream:
+    def into(self, name: str, *, recovery: Strategy | None = None, retention: Duration | None = None) -> Stream:
         """Makes this an output that is only kept as the stream ``name``; others may read it. See ``to``."""
-        self._app.add_output(name, self._plan, None, recovery)
+        self._app.add_output(name, self._plan, None, recovery, retention)
         return self
 
     def explain(self, stage: str | None = None) -> str:

@@ -1,0 +1,44 @@
+"""Pins: events that somebody wants to keep, from a number on, whatever retention and the readers say."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from waterclock.catalog.database import Database, transactional
+from waterclock.catalog.streams import Streams
+from waterclock.errors import StoreError
+
+
+@dataclass(frozen=True)
+class Pin:
+    name: str
+    stream: str
+    seq: int
+    """Kept from this number on."""
+    added: int
+    """In microseconds."""
+
+
+class Pins:
+    def __init__(self, db: Database, streams: Streams) -> None:
+        self._db = db
+        self._streams = streams
+
+    @transactional
+    def add(self, name: str, stream: str, seq: int | None) -> Pin | None:
+        """From ``seq`` on, or from the first event that is there; None, and nothing done, if the name is taken."""
+        if any(pin.name == name for pin in self.all()):
+            return None
+        first = self._streams.get(stream).first
+        if seq is not None and seq < first:
+            raise StoreError("STREAM.TRIMMED", seq=seq, stream=stream, first=first)
+        pin = Pin(name, stream, first if seq is None else seq, self._db.now())
+        self._db.execute("INSERT INTO pins VALUES (?, ?, ?, ?)", pin.name, pin.stream, pin.seq, pin.added)
+        return pin
+
+    def all(self) -> list[Pin]:
+        return [Pin(*row) for row in self._db.query("SELECT name, stream, seq, added FROM pins ORDER BY name")]
+
+    def remove(self, name: str) -> bool:
+        """False if there is no such pin."""
+        return bool(self._db.execute("DELETE FROM pins WHERE name = ?", name))

@@ -1,0 +1,142 @@
+"""Global snapshots of an app: a barrier in every stream, and the epoch after which each vertex had just passed it.
+
+The barrier in a stream is a mark: so many events, and the stream's time then. Of streams that come from outside the
+app it is taken when the snapshot begins; of the others it is where their vertex had passed its own barriers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+
+from waterclock.catalog.database import Database, transactional
+from waterclock.catalog.epochs import Epochs
+from waterclock.catalog.streams import Streams
+
+IN_FLIGHT = 2
+"""So many snapshots of an app may be on their way, unless it says otherwise."""
+_SNAPSHOT = "id, app, name, requested, barrier, parts, state, finished"
+
+
+@dataclass(frozen=True)
+class Part:
+    """Of one vertex: its snapshot after ``epoch``, and with that the barrier in its output."""
+
+    epoch: int
+    output_end: int
+    cti: int
+
+
+@dataclass(frozen=True)
+class GlobalSnapshot:
+    id: int
+    app: str
+    name: str | None
+    """One with a name is kept until it is removed."""
+    requested: int
+    """In microseconds, as ``finished``."""
+    barrier: dict[str, tuple[int, int]]
+    """In the streams from outside: next number and CTI."""
+    parts: dict[str, Part]
+    """By vertex."""
+    state: str
+    """pending, complete, abandoned"""
+    finished: int | None
+
+    @property
+    def label(self) -> str:
+        return repr(self.name) if self.name is not None else str(self.id)
+
+    def mark(self, stream: str) -> tuple[int, int] | None:
+        """The barrier in a stream, if it is known yet."""
+        part = self.parts.get(stream)
+        return (part.output_end, part.cti) if part is not None else self.barrier.get(stream)
+
+
+class Snapshots:
+    def __init__(self, db: Database, epochs: Epochs, streams: Streams) -> None:
+        self._db = db
+        self._epochs = epochs
+        self._streams = streams
+
+    @transactional
+    def begin(self, app: str, name: str | None = None, most: int = IN_FLIGHT) -> GlobalSnapshot | None:
+        """Puts the barrier where the streams end now; None, and nothing done, if ``most`` are on their way."""
+        if len(self.pending(app)) >= most:
+            return None
+        vertices = [vertex for vertex in self._epochs.vertices() if vertex.app == app]
+        marks, made = self._streams.marks(), {vertex.name for vertex in vertices}
+        barrier = {stream: marks[stream] for vertex in vertices for stream in vertex.inputs if stream not in made}
+        number = 1 + self._db.query("SELECT coalesce(max(id), 0) FROM snapshots")[0][0]
+        self._db.execute(
+            f"INSERT INTO snapshots ({_SNAPSHOT}) VALUES (?, ?, ?, ?, ?, '{{}}', 'pending', NULL)",
+            number, app, name, self._db.now(), json.dumps(barrier, sort_keys=True),
+        )  # fmt: skip
+        return self.get(number)
+
+    def get(self, number: int) -> GlobalSnapshot | None:
+        return next(iter(self._found("WHERE id = ?", number)), None)
+
+    def all(self) -> list[GlobalSnapshot]:
+        return self._found("")
+
+    def of(self, app: str) -> list[GlobalSnapshot]:
+        """The oldest first."""
+        return self._found("WHERE app = ?", app)
+
+    def pending(self, app: str) -> list[GlobalSnapshot]:
+        return self._found("WHERE app = ? AND state = 'pending'", app)
+
+    def retained(self) -> list[GlobalSnapshot]:
+        """Those whose parts are needed, or will be."""
+        return self._found("WHERE state <> 'abandoned'")
+
+    def part_epochs(self) -> dict[str, set[int]]:
+        """By vertex: the epochs whose state retained snapshots need."""
+        found: dict[str, set[int]] = {}
+        for snapshot in self.retained():
+            for vertex, part in snapshot.parts.items():
+                found.setdefault(vertex, set()).add(part.epoch)
+        return found
+
+    def held(self) -> dict[str, int]:
+        """By vertex: the oldest epoch that a retained snapshot needs."""
+        return {vertex: min(epochs) for vertex, epochs in self.part_epochs().items()}
+
+    @transactional
+    def add_part(self, number: int, vertex: str, part: Part) -> None:
+        """Nothing is done if the snapshot is no longer pending."""
+        found = self.get(number)
+        if found is not None and found.state == "pending":
+            parts = {name: asdict(each) for name, each in (found.parts | {vertex: part}).items()}
+            text = json.dumps(parts, sort_keys=True)
+            self._db.execute("UPDATE snapshots SET parts = ? WHERE id = ?", text, number)
+
+    def finish(self, number: int, state: str) -> None:
+        """``complete`` or ``abandoned``; once is enough."""
+        self._db.execute(
+            "UPDATE snapshots SET state = ?, finished = ? WHERE id = ? AND state = 'pending'",
+            state, self._db.now(), number,
+        )  # fmt: skip
+
+    @transactional
+    def remove(self, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            self._db.execute("DELETE FROM snapshots WHERE id = ?", number)
+
+    def now(self) -> int:
+        """By the clock that ``requested`` goes by."""
+        return self._db.now()
+
+    def _found(self, where: str, *values: object) -> list[GlobalSnapshot]:
+        rows = self._db.query(f"SELECT {_SNAPSHOT} FROM snapshots {where} ORDER BY id", *values)
+        return [
+            GlobalSnapshot(
+                number, app, name, requested,
+                {stream: (seq, cti) for stream, (seq, cti) in json.loads(barrier).items()},
+                {vertex: Part(**part) for vertex, part in json.loads(parts).items()},
+                state, finished,
+            )
+            for number, app, name, requested, barrier, parts, state, finished in rows
+        ]  # fmt: skip
