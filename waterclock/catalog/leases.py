@@ -74,8 +74,13 @@ class Leases:
 
 
 def _owner() -> str:
-    started = psutil.Process().create_time()
-    return f"process {os.getpid()} on {socket.gethostname()} (started {started:.2f})"
+    return f"process {os.getpid()} on {socket.gethostname()} (started {_started(os.getpid())} s after boot)"
+
+
+def _started(pid: int) -> str:
+    """Since the start of the machine: when the clock is set, both move."""
+    boot = psutil.boot_time()
+    return f"{psutil.Process(pid).create_time() - boot:.2f}"
 
 
 def _alive(owner: str) -> bool:
@@ -84,6 +89,6 @@ def _alive(owner: str) -> bool:
     if words[3] != socket.gethostname():
         return True
     try:
-        return f"{psutil.Process(int(words[1])).create_time():.2f}" == words[5].rstrip(")")
+        return _started(int(words[1])) == words[5].rstrip(")")
     except psutil.NoSuchProcess:
         return False

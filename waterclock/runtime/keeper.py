@@ -141,10 +141,13 @@ class Keeper:
         """Removes files that nothing names: of lost attempts, merged runs, compacted and trimmed segments."""
         catalog = self._store.catalog
         committed = {v.name: v.epoch for v in catalog.epochs.vertices()}
-        on_disk = [path for folder in ("streams", "state") for path in (self._store.root / folder).glob("*/*")]
+        others = committed.keys() - set(self._vertices)  # of other apps, who may be writing there
+        found = [path for folder in ("streams", "state") for path in (self._store.root / folder).glob("*/*")]
+        on_disk = [path for path in found if path.parent.name not in others]
         # Named after the listing: a file that is committed in between is named by then.
         named = {*catalog.streams.paths(), *catalog.epochs.paths(), *self._store.open_paths()}
         now, before, self._unnamed = time.monotonic(), self._unnamed, {}
+        orphans: list[Path] = []
         for path in on_disk:
             relative = str(path.relative_to(self._store.root))
             if relative in named:
@@ -152,9 +155,18 @@ class Keeper:
             # While the catalog cannot be reached nobody can name a file: that time does not count.
             since = max(before.get(relative, now), catalog.reachable_since)
             if now - since >= min(GRACE, self._orphan_age) and self._is_orphan(path, committed):
-                path.unlink(missing_ok=True)
+                orphans.append(path)
             else:
                 self._unnamed[relative] = since
+        if orphans:
+            catalog.transact(partial(self._remove, orphans), self._store.lease)
+
+    def _remove(self, orphans: list[Path]) -> None:
+        """Inside a transaction: who names a file later finds it gone and writes it again, as ``StreamLog`` does."""
+        named = {*self._store.catalog.streams.paths(), *self._store.catalog.epochs.paths()}
+        for path in orphans:
+            if str(path.relative_to(self._store.root)) not in named:
+                path.unlink(missing_ok=True)
 
     def _is_orphan(self, path: Path, committed: dict[str, int]) -> bool:
         if path.name.startswith("e") and "-" in path.name:

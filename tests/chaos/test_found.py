@@ -1,0 +1,80 @@
+"""What storms have found, each as small as it can be, with the seed that showed it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.unit.test_streams import chunk, opened
+from waterclock import crashpoints
+from waterclock.catalog import Catalog
+from waterclock.errors import StoreError
+from waterclock.runtime.keeper import Keeper
+from waterclock.runtime.log import StreamLog, StreamReader
+from waterclock.runtime.store import Store
+
+pytestmark = pytest.mark.usefixtures("each_database")
+
+
+def sweep(root: Path) -> None:
+    """As another process does it for which all this is very old."""
+    store = Store(Catalog.open(root), None)
+    Keeper(store, [], orphan_age=0.0).sweep()
+    store.close()
+
+
+def numbers(store: Store) -> list[int]:
+    row = store.catalog.streams.get("numbers")
+    return StreamReader(store.catalog, "numbers").read(row.first, row.next)["n"].to_list()
+
+
+def test_a_push_that_sleeps_before_its_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``SEED=1 KILLS=6 ONLY=stateless/local``: its file was swept, and the push acknowledged all the same."""
+    store, slept = opened(tmp_path), []
+
+    def reach(place: str) -> None:
+        if place == "ingest.before_commit" and not slept:
+            slept.append(place)
+            sweep(tmp_path)
+
+    monkeypatch.setattr(crashpoints, "reach", reach)
+    StreamLog(store, "numbers").append(chunk([1, 2]))
+    assert slept
+    assert numbers(store) == [1, 2]
+    store.close()
+
+
+def test_a_push_into_a_file_that_is_no_longer_needed(tmp_path: Path) -> None:
+    """Found with the one above: all that it held was trimmed, so it was swept while its writer had it open."""
+    store = opened(tmp_path)
+    log = StreamLog(store, "numbers")
+    log.append(chunk([1]))
+    store.catalog.streams.trim("numbers", 1)
+    sweep(tmp_path)
+    assert not list((tmp_path / "streams/numbers").iterdir())
+    log.append(chunk([2]))
+    assert numbers(store) == [2]
+    store.close()
+
+
+def test_files_of_another_app_are_left_to_it(tmp_path: Path) -> None:
+    store = opened(tmp_path)
+    store.catalog.epochs.create("out", "other", "identity", "plan", ("numbers",))
+    blob = store.growing("state/out").append(b"not named before the commit")
+    sweep(tmp_path)
+    assert (tmp_path / blob.path).exists()
+    store.close()
+
+
+def test_a_holder_lives_on_when_the_clock_is_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Linux reckons the start of a process from that of the machine, and that from the clock."""
+    catalog = Catalog.open(tmp_path, create=True)
+    catalog.leases.acquire("app a")
+    boot = psutil._psplatform.boot_time
+    monkeypatch.setattr(psutil._psplatform, "boot_time", lambda: boot() + 5)
+    assert "app a" in catalog.leases.holders()
+    with pytest.raises(StoreError, match=r"STORE\.IN_USE"):
+        catalog.leases.acquire("app a")
+    catalog.close()
