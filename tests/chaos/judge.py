@@ -18,6 +18,7 @@ from waterclock.runtime.keeper import Keeper
 from waterclock.runtime.log import StreamReader
 from waterclock.runtime.store import Store
 from waterclock.schema import VE, VS
+from waterclock.time import FOREVER
 
 Rows = dict[str, pl.DataFrame]
 
@@ -149,15 +150,16 @@ def _calm(storm: Storm, catalog: Catalog, program: Program, store: Path, filtere
     pushed = {name for name, feed in program.feeds.items() if feed.how == "push"} | taken_in
     app = build(storm.program, storm.folder, store, watch=False, sinks=False, pushed=pushed)
     for name in pushed:
-        rows = _read(catalog, name)
+        rows = _read(catalog, name).with_row_index("seq")
         for each in left_out:
             if each.stream == name:
-                until = rows.height if each.until is None else each.until
-                within = pl.int_range(pl.len()).is_between(each.since, until - 1)
-                rows = rows.filter(~(within & pl.sql_expr(each.predicate.replace(" = ", " == "))))
+                within = (pl.col("seq") >= each.since) & (
+                    pl.col("seq") < (FOREVER if each.until is None else each.until)
+                )
+                rows = rows.filter(~(within & pl.sql_expr(each.predicate)))
         stream = app.source(name)
         if rows.height:
-            stream.push(rows.drop(VS, VE))
+            stream.push(rows.drop(VS, VE, "seq"))
         stream.advance(catalog.streams.last_finite_cti(name))
         stream.end()
     handle = app.run("offline")

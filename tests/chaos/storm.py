@@ -112,7 +112,7 @@ class Storm:
 
     def tell(self, what: str) -> None:
         self.story.append(f"{time.monotonic() - self._began:8.2f} s  {what}")
-        self._say(what)
+        self._say(f"{self.kills:>3} kills here: {what}")
 
     def killed(self, what: str, times: int = 1) -> None:
         self.counts[what] += times
