@@ -24,7 +24,9 @@ def main() -> int:
             done = sum(each.kills for each in results)
 
             def say(what: str, at: int = at, done: int = done, name: str = scenario.name) -> None:
-                print(f"{time.monotonic() - began:7.1f} s  {done:>4} kills before  {name} seed {at}, {what}", flush=True)
+                print(
+                    f"{time.monotonic() - began:7.1f} s  {done:>4} kills before  {name} seed {at}, {what}", flush=True
+                )
 
             found = storm(scenario, at, min(left, MOST) if only is None else left, say, batch=True)
             results.append(found)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import psutil
 import pytest
+from pyspark import SparkConf
 
 from tests.unit.test_streams import chunk, opened
 from waterclock import crashpoints
 from waterclock.catalog import Catalog
-from waterclock.errors import StoreError
+from waterclock.errors import RunError, StoreError
 from waterclock.runtime.keeper import Keeper
 from waterclock.runtime.log import StreamLog, StreamReader
+from waterclock.runtime.spark import session
 from waterclock.runtime.store import Store
 
 pytestmark = pytest.mark.usefixtures("each_database")
@@ -66,6 +69,17 @@ def test_files_of_another_app_are_left_to_it(tmp_path: Path) -> None:
     sweep(tmp_path)
     assert (tmp_path / blob.path).exists()
     store.close()
+
+
+def test_a_jvm_that_dies_while_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``SEED=100 KILLS=19 ONLY=windows/spark``: the driver ended with a traceback of sockets."""
+
+    def refused(*_: object) -> None:
+        raise ConnectionRefusedError(111, "Connection refused")
+
+    monkeypatch.setattr(session, "launch_gateway", refused)
+    with pytest.raises(RunError, match=r"RUN\.SPARK_FAILED.*Connection refused"):
+        session._created(SparkConf(loadDefaults=False), threading.Event())
 
 
 def test_a_holder_lives_on_when_the_clock_is_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
