@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import psutil
@@ -60,6 +61,17 @@ def test_a_push_into_a_file_that_is_no_longer_needed(tmp_path: Path) -> None:
     log.append(chunk([2]))
     assert numbers(store) == [2]
     store.close()
+
+
+def test_processes_that_make_a_store_at_once(tmp_path: Path) -> None:
+    """``SEED=900 KILLS=40 ONLY=joins/local``: the driver and the one who pushes; one found the new file locked."""
+
+    def make(store: int) -> None:
+        Catalog.open(tmp_path / str(store), create=True).close()
+
+    with ThreadPoolExecutor(4) as threads:
+        for store in range(30):
+            list(threads.map(make, [store] * 4))
 
 
 def test_files_of_another_app_are_left_to_it(tmp_path: Path) -> None:
