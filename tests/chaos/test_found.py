@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
+import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
+import polars as pl
 import psutil
 import pytest
 from pyspark import SparkConf
@@ -13,11 +17,13 @@ from pyspark import SparkConf
 from tests.unit.test_streams import chunk, opened
 from waterclock import crashpoints
 from waterclock.catalog import Catalog
+from waterclock.catalog.sqlite import Sqlite
 from waterclock.errors import RunError, StoreError
 from waterclock.runtime.keeper import Keeper
 from waterclock.runtime.log import StreamLog, StreamReader
 from waterclock.runtime.spark import session
 from waterclock.runtime.store import Store
+from waterclock.storage.blobs import write_parquet
 
 pytestmark = pytest.mark.usefixtures("each_database")
 
@@ -72,6 +78,28 @@ def test_processes_that_make_a_store_at_once(tmp_path: Path) -> None:
     with ThreadPoolExecutor(4) as threads:
         for store in range(30):
             list(threads.map(make, [store] * 4))
+
+
+def test_a_disk_that_is_full_while_segments_are_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``SEED=901 KILLS=40 ONLY=windows/local``: it was told as an error that should not happen."""
+
+    def full(*_: object, **__: object) -> None:
+        raise pl.exceptions.ComputeError("parquet: underlying IO error: No space left on device (os error 28)")
+
+    monkeypatch.setattr(pl.DataFrame, "write_parquet", full)
+    with pytest.raises(StoreError, match=r"STORE\.FULL"):
+        write_parquet(tmp_path, "streams/numbers/new.parquet", pl.DataFrame({"n": [1]}))
+
+
+@pytest.mark.parametrize(("free", "code"), [(0, "STORE.FULL"), (1 << 30, "STORE.DAMAGED")])
+def test_a_disk_that_is_full_when_the_catalog_is_opened(
+    free: int, code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``SEED=900 KILLS=40 ONLY=joins/local``: the store was told to be damaged, and to be restored from a copy."""
+    database = Sqlite(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
+    assert database._translated(sqlite3.OperationalError("disk I/O error")).code == code
+    database.close()
 
 
 def test_files_of_another_app_are_left_to_it(tmp_path: Path) -> None:

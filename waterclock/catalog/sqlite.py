@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import time
 from pathlib import Path
@@ -11,6 +12,8 @@ from waterclock.catalog.database import Database
 from waterclock.errors import StoreError
 
 FILE = "catalog.sqlite"
+INDEX = 1 << 16
+"""Bytes that must be free to open the catalog."""
 WAIT = 30.0
 """Seconds for another process to end its transaction."""
 
@@ -74,7 +77,8 @@ class Sqlite(Database):
 
     def _translated(self, error: sqlite3.DatabaseError) -> StoreError:
         path = self.root / FILE
-        if "full" in str(error):
+        # Without space for the index of its log SQLite speaks of I/O.
+        if "full" in str(error) or ("I/O" in str(error) and shutil.disk_usage(self.root).free < INDEX):
             return StoreError("STORE.FULL", path=path)
         return StoreError(
             "STORE.DAMAGED",

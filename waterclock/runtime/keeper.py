@@ -13,7 +13,7 @@ from waterclock.runtime.garbage import collectable, low_water
 from waterclock.runtime.log import StreamReader
 from waterclock.runtime.store import Store
 from waterclock.schema import VS, bounds
-from waterclock.storage.blobs import PARQUET, Blob, checksum, sync_file
+from waterclock.storage.blobs import write_parquet
 from waterclock.streams import Segment
 
 GROUP = 16
@@ -117,12 +117,8 @@ class Keeper:
             return False
         frame = StreamReader(self._store.catalog, row.name).read(group[0].first, group[-1].end)
         path = f"streams/{row.name}/{uuid.uuid4().hex}.parquet"
-        target = self._store.root / path
-        frame.write_parquet(target, compression="zstd")
-        sync_file(target)
+        blob = write_parquet(self._store.root, path, frame)
         crashpoints.reach("compact.after_file")
-        data = target.read_bytes()
-        blob = Blob(path, 0, len(data), checksum(data), PARQUET)
         first, cti, level = group[0].first, group[-1].cti, group[0].level + 1
         merged = Segment(first, frame.height, cti, blob, *bounds(frame, VS), level=level)
         catalog = self._store.catalog
