@@ -8,6 +8,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import polars as pl
 import psutil
@@ -83,12 +84,12 @@ def test_processes_that_make_a_store_at_once(tmp_path: Path) -> None:
 def test_a_disk_that_is_full_while_segments_are_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """``SEED=901 KILLS=40 ONLY=windows/local``: it was told as an error that should not happen."""
 
-    def full(*_: object, **__: object) -> None:
-        raise pl.exceptions.ComputeError("parquet: underlying IO error: No space left on device (os error 28)")
-
-    monkeypatch.setattr(pl.DataFrame, "write_parquet", full)
-    with pytest.raises(StoreError, match=r"STORE\.FULL"):
-        write_parquet(tmp_path, "streams/numbers/new.parquet", pl.DataFrame({"n": [1]}))
+    for free, says in ((1 << 30, "No space left on device (os error 28)"), (0, "Invalid thrift: transport error")):
+        error = pl.exceptions.ComputeError(f"parquet: File out of specification: {says}")
+        monkeypatch.setattr(shutil, "disk_usage", lambda _, free=free: SimpleNamespace(free=free))
+        monkeypatch.setattr(pl.DataFrame, "write_parquet", Mock(side_effect=error))
+        with pytest.raises(StoreError, match=r"STORE\.FULL"):
+            write_parquet(tmp_path, "new.parquet", pl.DataFrame({"n": [1]}))
 
 
 @pytest.mark.parametrize(("free", "code"), [(0, "STORE.FULL"), (1 << 30, "STORE.DAMAGED")])

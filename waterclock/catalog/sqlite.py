@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 import time
 from pathlib import Path
@@ -10,10 +9,9 @@ from typing import Any
 
 from waterclock.catalog.database import Database
 from waterclock.errors import StoreError
+from waterclock.storage.blobs import is_full
 
 FILE = "catalog.sqlite"
-INDEX = 1 << 16
-"""Bytes that must be free to open the catalog."""
 WAIT = 30.0
 """Seconds for another process to end its transaction."""
 
@@ -78,7 +76,7 @@ class Sqlite(Database):
     def _translated(self, error: sqlite3.DatabaseError) -> StoreError:
         path = self.root / FILE
         # Without space for the index of its log SQLite speaks of I/O.
-        if "full" in str(error) or ("I/O" in str(error) and shutil.disk_usage(self.root).free < INDEX):
+        if "full" in str(error) or ("I/O" in str(error) and is_full(self.root)):
             return StoreError("STORE.FULL", path=path)
         return StoreError(
             "STORE.DAMAGED",

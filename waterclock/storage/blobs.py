@@ -11,6 +11,7 @@ import errno
 import io
 import mmap
 import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +25,8 @@ MOST_CHUNKS = 8
 """With more, Polars would copy a frame in order to look rows up in it."""
 ARROW = "arrow"
 PARQUET = "parquet"
+ROOM = 1 << 16
+"""A disk with fewer bytes is full: SQLite needs half of it for the index of its log."""
 
 
 class Damaged(Exception):
@@ -169,10 +172,15 @@ def sync_file(path: Path) -> None:
             os.close(descriptor)
 
 
+def is_full(folder: Path) -> bool:
+    return folder.exists() and shutil.disk_usage(folder).free < ROOM
+
+
 def disk_error(error: Exception, path: Path) -> StoreError:
-    # Polars tells the number in its text only.
+    # Polars tells the number in its text only, or nothing but that it could not write.
     number = error.errno if isinstance(error, OSError) else None
-    if number in (errno.ENOSPC, errno.EDQUOT) or f"(os error {errno.ENOSPC})" in str(error):
+    known = number in (errno.ENOSPC, errno.EDQUOT) or f"(os error {errno.ENOSPC})" in str(error)
+    if known or (number is None and is_full(path.parent)):
         return StoreError("STORE.FULL", path=path)
     return StoreError(
         "STORE.DAMAGED",
