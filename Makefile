@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 BESIDE := -n logical --maxprocesses 4 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup postgres demo test check bench docs golden soak clean
+.PHONY: help setup postgres demo test check bench docs golden soak chaos clean
 
 help: ## list the verbs
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /	/'
@@ -42,6 +42,9 @@ bench: $(READY) ## measure against Structured Streaming and write bench/RESULTS.
 soak: $(READY) ## long runs: more kill points, more random streams and plans, more epochs
 	WATERCLOCK_EXAMPLES=1 $(BIN)/python -m pytest -m soak
 	WATERCLOCK_EXAMPLES=1 $(BIN)/python -m pytest tests/properties -m "not soak"
+
+chaos: $(READY) postgres ## kill processes at random and compare with the undisturbed answer: SEED=.. KILLS=500 ONLY=windows/local
+	@$(BIN)/python -m tests.chaos
 
 docs: $(READY) ## write the pages of functions and clauses from their tables, and check that every example in the documentation runs
 	$(BIN)/python scripts/functions.py

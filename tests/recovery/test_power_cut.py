@@ -9,6 +9,7 @@ import pytest
 
 from tests.recovery.harness import Outcome, outcome, run, same
 from waterclock.catalog import Catalog
+from waterclock.runtime.recovery import base_of
 
 
 @pytest.fixture(scope="module")
@@ -23,11 +24,11 @@ def undurable(store: Path) -> list[tuple[str, int, int]]:
     catalog = Catalog.open(store)
     found = []
     for vertex in catalog.epochs.vertices():
-        base = catalog.epochs.snapshot(vertex.name, vertex.durable)
-        known = {run.blob for _, run in catalog.epochs.runs(vertex.name, vertex.durable)}
+        stored = catalog.epochs.snapshot(vertex.name, vertex.stored)
+        known = {run.blob for _, run in base_of(catalog, vertex)}
         blobs = [run.blob for _, run in catalog.epochs.runs(vertex.name) if run.blob not in known]
         end = catalog.streams.get(vertex.name).next
-        blobs += [s.blob for s in catalog.streams.segments(vertex.name, base.output_end, end) if s.blob]
+        blobs += [s.blob for s in catalog.streams.segments(vertex.name, stored.output_end, end) if s.blob]
         found += [(blob.path, blob.offset, blob.length) for blob in blobs]
     catalog.close()
     return found

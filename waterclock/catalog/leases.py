@@ -193,11 +193,11 @@ class Observer:
 
 
 def _owner() -> str:
-    return f"process {os.getpid()} on {socket.gethostname()} (started {_started(psutil.Process()):.2f})"
+    return f"process {os.getpid()} on {socket.gethostname()} (started {_started(psutil.Process()):.2f} s after boot)"
 
 
 def _started(process: psutil.Process) -> float:
-    """Seconds after boot: what is counted from 1970 differs between processes when the clock is set."""
+    """What is counted from 1970 differs between processes when the clock is set."""
     return float(process.create_time() - psutil.boot_time())
 
 

@@ -9,21 +9,36 @@ from typing import Any
 
 from waterclock.catalog.database import Database
 from waterclock.errors import StoreError
+from waterclock.storage.blobs import is_full
 
 FILE = "catalog.sqlite"
+WAIT = 30.0
+"""Seconds for another process to end its transaction."""
 
 
 class Sqlite(Database):
     def __init__(self, root: Path) -> None:
         super().__init__(root)
         try:
-            self._connection = sqlite3.connect(root / FILE, isolation_level=None, check_same_thread=False, timeout=30)
+            self._connection = sqlite3.connect(root / FILE, isolation_level=None, check_same_thread=False, timeout=WAIT)
             self._connection.create_function("greatest", 2, max, deterministic=True)
-            self._connection.execute("PRAGMA journal_mode=WAL")
+            self._use_log()
             self._connection.execute("CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)")
         except sqlite3.DatabaseError as error:
             raise self._translated(error) from error
         self._migrate()
+
+    def _use_log(self) -> None:
+        """SQLite does not wait by itself where another process does the same to a new file."""
+        deadline = time.monotonic() + WAIT
+        while True:
+            try:
+                self._connection.execute("PRAGMA journal_mode=WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
 
     def now(self) -> int:
         return time.time_ns() // 1000
@@ -60,7 +75,8 @@ class Sqlite(Database):
 
     def _translated(self, error: sqlite3.DatabaseError) -> StoreError:
         path = self.root / FILE
-        if "full" in str(error):
+        # Without space for the index of its log SQLite speaks of I/O.
+        if "full" in str(error) or ("I/O" in str(error) and is_full(self.root)):
             return StoreError("STORE.FULL", path=path)
         if "locked" in str(error):
             return StoreError("STORE.LOCKED", path=path)

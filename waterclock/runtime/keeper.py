@@ -15,7 +15,7 @@ from waterclock.runtime.garbage import collectable, low_water, replay_base
 from waterclock.runtime.log import StreamReader
 from waterclock.runtime.store import NAMED_WITHIN, Store
 from waterclock.schema import VS, bounds
-from waterclock.storage.blobs import PARQUET, Blob, checksum, sync_new
+from waterclock.storage.blobs import write_parquet
 from waterclock.streams import Segment
 
 GROUP = 16
@@ -159,13 +159,8 @@ class Keeper:
             return False
         frame = StreamReader(self._store.catalog, row.name).read(group[0].first, group[-1].end)
         path = f"streams/{row.name}/{uuid.uuid4().hex}.parquet"
-        target = self._store.root / path
-        target.parent.mkdir(exist_ok=True)
-        frame.write_parquet(target, compression="zstd")
-        sync_new(target)
+        blob = write_parquet(self._store.root, path, frame)
         crashpoints.reach("compact.after_file")
-        data = target.read_bytes()
-        blob = Blob(path, 0, len(data), checksum(data), PARQUET)
         first, cti, level = group[0].first, group[-1].cti, group[0].level + 1
         merged = Segment(first, frame.height, cti, blob, *bounds(frame, VS), level=level)
         catalog = self._store.catalog
@@ -189,7 +184,9 @@ class Keeper:
         catalog = self._store.catalog
         # What rebuilds lost state writes files for epochs that were committed long ago.
         committed = {v.name: -1 if v.lost else v.epoch for v in catalog.epochs.vertices()}
-        on_disk = [path for folder in ("streams", "state") for path in (self._store.root / folder).glob("*/*")]
+        others = committed.keys() - set(self._vertices)  # of other apps, who may be writing there
+        found = [path for folder in ("streams", "state") for path in (self._store.root / folder).glob("*/*")]
+        on_disk = [path for path in found if path.parent.name not in others]
         # Named after the listing: a file that is committed in between is named by then.
         # In a transaction: no other driver is in the middle of a commit, between its look at the clock and the end.
         named, drivers = catalog.transact(
@@ -197,6 +194,7 @@ class Keeper:
         )
         named |= self._store.open_paths()
         now, before, self._unnamed = time.monotonic(), self._unnamed, {}
+        orphans: list[Path] = []
         for path in on_disk:
             relative = str(path.relative_to(self._store.root))
             if relative in named:
@@ -211,9 +209,18 @@ class Keeper:
             shared = len(drivers) > 1 and path.suffix == ".arrows"
             grace = self._orphan_age if shared else min(GRACE, self._orphan_age)
             if now - since >= grace and self._is_orphan(path, committed):
-                path.unlink(missing_ok=True)
+                orphans.append(path)
             else:
                 self._unnamed[key] = since
+        if orphans:
+            catalog.transact(partial(self._remove, orphans), self._store.lease)
+
+    def _remove(self, orphans: list[Path]) -> None:
+        """Inside a transaction: who names a file later finds it gone and writes it again, as ``StreamLog`` does."""
+        named = {*self._store.catalog.streams.paths(), *self._store.catalog.epochs.paths()}
+        for path in orphans:
+            if str(path.relative_to(self._store.root)) not in named:
+                path.unlink(missing_ok=True)
 
     def _is_orphan(self, path: Path, committed: dict[str, int]) -> bool:
         if path.name.startswith("e") and "-" in path.name:

@@ -97,13 +97,13 @@ class StreamLog:
         """Writes the rows of a table, once; afterwards checks that they are still the same."""
         content = {"rows": rows.height, "digest": digest(rows)}
         with self._lock:
-            if not self.row.ended:
+            while not self.row.ended:
                 events = rows.select(pl.lit(EVER, pl.Int64).alias(VS), pl.lit(FOREVER, pl.Int64).alias(VE), pl.all())
                 empty = Segment(0, 0, FOREVER, None, BEGINNING, BEGINNING)
                 segment = self._written(events, 0, FOREVER) if rows.height else empty
                 if self._commit([segment], FOREVER, content, {"rows": rows.height}, {}):
                     return
-                self._look()  # another app was faster
+                self._look()  # another app was faster, or the file was swept
             if self.row.position != content:
                 raise ConfigError("PLAN.TABLE_CHANGED", name=self.name)
 
@@ -177,9 +177,13 @@ class StreamLog:
     ) -> bool:  # fmt: skip
         streams = self.store.catalog.streams
         written = [(name, frame, self._blob(name, frame)) for name, frame in sides.items() if frame.height]
+        blobs = [segment.blob for segment in segments if segment.blob is not None and segment.external is None]
+        files = [self.store.root / blob.path for blob in (*blobs, *(blob for _, _, blob in written))]
         crashpoints.reach("ingest.before_commit")
 
         def write() -> StreamRow | None:
+            if not all(file.exists() for file in files):
+                return None  # this process slept so long that they were swept: all is written again
             if not streams.append(self.name, self.row.next, segments, cti, known=self.row.cti):
                 return None
             for name, frame, blob in written:

@@ -11,6 +11,7 @@ import errno
 import io
 import mmap
 import os
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +25,8 @@ MOST_CHUNKS = 8
 """With more, Polars would copy a frame in order to look rows up in it."""
 ARROW = "arrow"
 PARQUET = "parquet"
+ROOM = 1 << 16
+"""A disk with fewer bytes is full: SQLite needs half of it for the index of its log."""
 
 
 class Damaged(Exception):
@@ -71,8 +74,21 @@ def write_frame(root: Path, path: str, frame: pl.DataFrame) -> Blob:
         _write_stream(target, frame)
         with target.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as written:
             return Blob(path, 0, len(written), checksum(written))
-    except OSError as error:
+    except (OSError, pl.exceptions.ComputeError) as error:
         raise disk_error(error, target) from error
+
+
+def write_parquet(root: Path, path: str, frame: pl.DataFrame) -> Blob:
+    """As ``write_frame``, small and for long, and safe when it returns."""
+    target = root / path
+    try:
+        target.parent.mkdir(exist_ok=True)
+        frame.write_parquet(target, compression="zstd")
+        sync_new(target)
+        data = target.read_bytes()
+    except (OSError, pl.exceptions.ComputeError) as error:
+        raise disk_error(error, target) from error
+    return Blob(path, 0, len(data), checksum(data), PARQUET)
 
 
 def _write_stream(target: Path, frame: pl.DataFrame) -> None:
@@ -162,13 +178,19 @@ def sync_file(path: Path) -> None:
         os.close(descriptor)
 
 
-def disk_error(error: OSError, path: Path) -> StoreError:
-    # Polars tells the number in its text only.
-    if error.errno in (errno.ENOSPC, errno.EDQUOT) or f"(os error {errno.ENOSPC})" in str(error):
+def is_full(folder: Path) -> bool:
+    return folder.exists() and shutil.disk_usage(folder).free < ROOM
+
+
+def disk_error(error: Exception, path: Path) -> StoreError:
+    # Polars tells the number in its text only, or nothing but that it could not write.
+    number = error.errno if isinstance(error, OSError) else None
+    known = number in (errno.ENOSPC, errno.EDQUOT) or f"(os error {errno.ENOSPC})" in str(error)
+    if known or (number is None and is_full(path.parent)):
         return StoreError("STORE.FULL", path=path)
     return StoreError(
         "STORE.DAMAGED",
         what=str(path),
-        reason=error.strerror or str(error),
+        reason=getattr(error, "strerror", None) or str(error),
         fix="Check the disk and its permissions.",
     )

@@ -31,7 +31,8 @@ class GrowingFile:
         with self._lock:
             target = self._root / self._path
             try:
-                if self._file is None or self._length >= self._limit:
+                # One that nobody named for long is swept, also while it is open: what goes there would be lost.
+                if self._file is None or self._length >= self._limit or os.fstat(self._file).st_nlink == 0:
                     target = self._open_next()
                 assert self._file is not None
                 written = 0

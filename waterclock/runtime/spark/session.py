@@ -113,7 +113,7 @@ def _created(conf: SparkConf, ending: threading.Event) -> SparkContext:
             # PySpark loads pandas with its first call into the JVM. Nothing here gives it a data frame of pandas.
             warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
             return SparkContext(conf=conf, gateway=_jvm(conf, ending))
-    except (Py4JError, PySparkException, ValueError) as error:
+    except (Py4JError, PySparkException, ValueError, OSError) as error:  # the last: the JVM died in its start
         raise RunError("RUN.SPARK_FAILED", reason=reason(error)) from error
 
 

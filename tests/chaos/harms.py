@@ -1,0 +1,387 @@
+"""What a storm does to a store: each kind a small function. A new kind is a function and a line in KINDS.
+
+Still to come here, with what they are about: a standby that takes over, kills in the middle of a move, of a global
+snapshot, and of a cycle (their places in ``crashpoints.PLACES`` are hit by ``crash`` as soon as they are there).
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from tests.chaos.child import LEASE, ORPHANS
+from tests.chaos.programs import PROGRAMS
+from tests.chaos.storm import PATIENCE, RIVALS, Failed, Storm
+from tests.recovery.test_power_cut import undurable
+from waterclock.catalog import Catalog
+from waterclock.crashpoints import PLACES
+
+INGEST = tuple(place for place in PLACES if place.startswith("ingest."))
+GARBAGE = tuple(place for place in PLACES if place.startswith(("compact.", "trim.")))
+IN_TASKS = tuple(place for place in PLACES if place.startswith("task."))
+
+
+def _end(storm: Storm, most: float, kind: str) -> None:
+    """Kills the driver at a random moment."""
+    storm.pause(storm.choose.random() * most)
+    if storm.down():
+        storm.killed(kind)
+
+
+# -- the driver --------------------------------------------------------------------------------------------
+
+
+def kill(storm: Storm) -> None:
+    storm.tell("driver: killed at a random moment")
+    storm.up()
+    _end(storm, 1.0 if storm.master is None else 8.0, "driver")
+
+
+def crash(storm: Storm) -> None:
+    """At a named place. On Spark tasks run elsewhere."""
+    places = PLACES if storm.master is None else tuple(place for place in PLACES if place not in IN_TASKS)
+    at = f"{storm.choose.choice(places)}:{storm.choose.randint(1, 4)}"
+    storm.tell(f"driver: killed at {at}")
+    driver = storm.up(at=at)
+    reached = storm.pause(3.0 if storm.master is None else 30.0, lambda: not driver.alive)
+    if storm.down() or reached:
+        storm.killed("driver at a place" if reached else "driver")
+
+
+def stop(storm: Storm) -> None:
+    """SIGTERM; it may end well, or be killed in the middle of that."""
+    storm.up()
+    storm.pause(storm.choose.random())
+    driver = storm.up()
+    storm.tell("driver: stopped")
+    driver.send(signal.SIGTERM)
+    storm.driver = None
+    if storm.choose.random() < 0.6:
+        time.sleep(storm.choose.random() * 0.2)
+        if driver.kill():
+            storm.tell("driver: killed while it stops")
+            storm.killed("stop")
+    elif not driver.join(PATIENCE):
+        raise storm.hangs(driver, "does not stop")
+    storm.check(driver)
+
+
+def freeze(storm: Storm) -> None:
+    """Longer than its lease; another one takes over, and then the old one wakes up."""
+    if storm.choose.random() < 0.5:
+        at = f"{storm.choose.choice(PLACES)}:{storm.choose.randint(1, 3)}"
+        old = storm.up(at=at, signal=signal.SIGSTOP)
+        storm.tell(f"driver: frozen at {at}")
+        storm.pause(2.0, lambda: not old.alive or _stopped(old.pid))
+    else:
+        old = storm.up()
+        storm.tell("driver: frozen at a random moment")
+        storm.pause(storm.choose.random())
+        old = storm.up()
+    old.send(signal.SIGSTOP)
+    storm.driver = None
+    before = _taken(storm)
+    time.sleep(1.5 * LEASE)
+    storm.up()
+    replaced = storm.pause(4.0, lambda: _taken(storm) > before)
+    storm.pause(storm.choose.random() * 1.5)
+    storm.tell("driver: the frozen one wakes up")
+    if not replaced and _taken(storm) == before:  # it sleeps in a transaction, and so nobody can do anything
+        if storm.driver is not None:
+            storm.driver.kill()
+        old.send(signal.SIGCONT)
+        storm.driver = old
+        return _end(storm, 0.5, "driver after it was frozen")
+    deadline = time.monotonic() + PATIENCE
+    while old.alive:
+        old.send(signal.SIGCONT)  # again: it may come to its place only now
+        if old.join(0.2) or time.monotonic() > deadline:
+            break
+    if old.alive:
+        raise storm.hangs(old, "goes on though it was replaced")
+    if old.said not in ("STORE.FENCED", "STORE.IN_USE"):
+        raise Failed(f"a driver that was replaced ended with {old.said or 'nothing'}\n{old.log}")
+    storm.counts["takeover"] += 1
+    return _end(storm, 0.5, "driver after a takeover")
+
+
+def _taken(storm: Storm) -> int:
+    """How often drivers have taken the store."""
+    catalog = storm.catalog()
+    if catalog is None:
+        return 0
+    try:
+        return catalog.leases.taken(f"app {storm.program}")
+    finally:
+        catalog.close()
+
+
+def power(storm: Storm) -> None:
+    """What was not synced is gone, or half of it."""
+    storm.up()
+    storm.pause(storm.choose.random())
+    if not storm.down():
+        return
+    storm.tell("driver: killed by a power cut")
+    storm.killed("power cut")
+    if not (storm.store / "catalog.sqlite").exists():
+        return
+    first: dict[str, int] = {}
+    for path, offset, length in undurable(storm.store):
+        first[path] = min(first.get(path, 1 << 62), offset + storm.choose.choice((0, length // 2)))
+    for path, keep in first.items():
+        file = storm.store / path
+        if file.exists():
+            storm.counts["torn files"] += 1
+            _tear(file, keep, storm.choose.random() < 0.5)
+
+
+def _tear(file: Path, keep: int, zero: bool) -> None:
+    size = file.stat().st_size
+    os.truncate(file, min(keep, size))
+    if zero:
+        os.truncate(file, size)
+
+
+def clock(storm: Storm) -> None:
+    jumps = tuple((0.2 * i, storm.choose.choice((-7e5, -4000.0, -15.0, 15.0, 4000.0, 7e5))) for i in range(1, 5))
+    storm.tell(f"driver: its clock jumps {[shift for _, shift in jumps]}")
+    storm.counts["clock jump"] += len(jumps)
+    storm.up(jumps=jumps)
+    storm.pause(1.0)
+    _end(storm, 0.5, "driver after clock jumps")
+
+
+def full(storm: Storm) -> None:
+    if not storm.small_disk:
+        return kill(storm)
+    storm.up()
+    storm.pause(storm.choose.random() * 0.5)
+    storm.tell("disk: full")
+    storm.tolerated = RIVALS | {"STORE.FULL", "RUN.SINK_FAILED", "RUN.SOURCE_FAILED"}
+    ballast = storm.folder / "ballast"
+    _fill(ballast)
+    driver = storm.up()
+    failed = storm.pause(2.0, lambda: driver.said in storm.tolerated - RIVALS)
+    if failed and "No space left" not in driver.log:
+        raise Failed(f"a full disk is not told\n{driver.log}")
+    if failed:
+        storm.counts["disk full"] += 1
+    ballast.unlink()
+    storm.tell("disk: has space again")
+    _end(storm, 0.5, "driver after a full disk")
+    storm.look()
+    storm.tolerated = RIVALS
+    return None
+
+
+def _fill(ballast: Path) -> None:
+    with ballast.open("wb", buffering=0) as file:
+        for size in (1 << 20, 4096, 1):
+            try:
+                while True:
+                    file.write(bytes(size))
+            except OSError:  # no space left
+                pass
+
+
+# -- what is said to it from outside -----------------------------------------------------------------------
+
+
+def scale(storm: Storm) -> None:
+    """Before a kill: the epochs in hand have as many tasks as were written down."""
+    storm.up()
+    catalog = storm.catalog()
+    if catalog is not None:
+        for vertex in catalog.epochs.vertices():
+            tasks = storm.choose.choice((None, 1, 2, 3, 5))
+            storm.tell(f"driver: {vertex.name} gets {tasks} tasks")
+            catalog.epochs.set_tasks(vertex.name, tasks)
+            storm.counts["scaled"] += 1
+        catalog.close()
+    _end(storm, 0.7, "driver while scaling")
+
+
+def leave_out(storm: Storm) -> None:
+    """A filter is added, or taken back."""
+    found, catalog = PROGRAMS[storm.program].filtered, storm.catalog()
+    storm.up()
+    if found is not None and catalog is not None and any(v.name == found[0] for v in catalog.epochs.vertices()):
+        holding = catalog.filters.holding(found[0])
+        if holding:
+            catalog.filters.remove(holding[0].id)
+        elif storm.filters < 2:
+            catalog.filters.add(*found)
+            storm.filters += 1
+        storm.tell(f"driver: {found[0]} {'no longer leaves' if holding else 'leaves'} out {found[2]}")
+        storm.counts["filter"] += 1
+    if catalog is not None:
+        catalog.close()
+    _end(storm, 0.7, "driver while filtering")
+
+
+def collect(storm: Storm) -> None:
+    """By the command line, next to a driver or while there is none."""
+    if storm.choose.random() < 0.8 and storm.down():
+        storm.killed("driver")
+    at = f"{storm.choose.choice(GARBAGE)}:{storm.choose.randint(1, 2)}" if storm.choose.random() < 0.7 else None
+    if not Catalog.is_in(storm.store):
+        return
+    process = storm.start("gc", at=at)
+    if process.join(storm.choose.random() * 0.3 if at is None else 20):
+        storm.check(process)
+    else:
+        process.kill()
+    if process.said == "":
+        storm.tell(f"gc: killed {f'at {at}' if at else 'at a random moment'}")
+        storm.killed("gc")
+
+
+# -- who pushes --------------------------------------------------------------------------------------------
+
+
+def kill_pusher(storm: Storm) -> None:
+    at = f"{storm.choose.choice(INGEST)}:{storm.choose.randint(1, 3)}" if storm.choose.random() < 0.6 else None
+    if storm.pusher is not None and storm.pusher.kill():
+        storm.killed("pusher")
+    storm.tell(f"pusher: killed{f' at {at}' if at else ''}")
+    storm.pusher = pusher = storm.start("push", at=at)
+    storm.up()
+    storm.feed()
+    reached = storm.pause(1.0, lambda: storm.pusher is not pusher or not pusher.alive)
+    if reached or pusher.kill():
+        storm.killed("pusher at a place" if reached else "pusher")
+
+
+def freeze_pusher(storm: Storm) -> None:
+    """Between its files and its commit, for longer than files that nobody names are kept."""
+    if storm.pusher is not None and storm.pusher.kill():
+        storm.killed("pusher")
+    storm.tell("pusher: frozen in a push")
+    storm.pusher = pusher = storm.start("push", at="ingest.before_commit:1", signal=signal.SIGSTOP)
+    storm.up()
+    storm.feed()
+    if storm.pause(2.0, lambda: _stopped(pusher.pid)):
+        storm.pause(2 * ORPHANS + 1.5)
+        storm.counts["frozen push"] += 1
+    pusher.send(signal.SIGCONT)
+    _end(storm, 0.5, "driver")
+
+
+def _stopped(pid: int) -> bool:
+    try:
+        return bool(psutil.Process(pid).status() == psutil.STATUS_STOPPED)
+    except psutil.NoSuchProcess:
+        return False
+
+
+# -- the server of the catalog -----------------------------------------------------------------------------
+
+
+def cut(storm: Storm) -> None:
+    storm.up()
+    for _ in range(5):
+        storm.pause(storm.choose.random() * 0.3)
+        assert storm.server is not None
+        storm.counts["connections cut"] += storm.server.cut()
+    storm.tell("server: connections cut")
+
+
+def kill_server(storm: Storm) -> None:
+    how = storm.choose.choice((signal.SIGKILL, signal.SIGINT))
+    assert storm.server is not None
+    storm.up()
+    storm.tolerated = RIVALS | {"STORE.NO_SERVER"}
+    storm.pause(storm.choose.random() * 0.5)
+    storm.tell(f"server: {'killed' if how == signal.SIGKILL else 'restarted'}")
+    storm.server.stop(how)
+    storm.pause(storm.choose.random() * 0.5)
+    storm.server.start()
+    storm.killed("server", how == signal.SIGKILL)
+    storm.counts["server restarted"] += how != signal.SIGKILL
+    if storm.choose.random() < 0.5:
+        _end(storm, 0.7, "driver")
+    storm.pause(0.3)
+    storm.look()
+    storm.tolerated = RIVALS
+
+
+# -- Spark -------------------------------------------------------------------------------------------------
+
+
+def _kill_children(storm: Storm, sign: str, kind: str, most: int) -> None:
+    """Those of the driver whose command has the sign, once it has some."""
+    driver = storm.up()
+    found: list[psutil.Process] = []
+
+    def there() -> bool:
+        found[:] = _children(driver.pid, sign)
+        return bool(found) or not driver.alive
+
+    storm.pause(PATIENCE, there)
+    for _ in range(storm.choose.randint(1, most)):
+        storm.pause(storm.choose.random() * 3)
+        if there() and found:
+            storm.choose.choice(found).kill()
+            storm.tell(f"spark: {kind} killed")
+            storm.killed(kind)
+
+
+def _children(pid: int, sign: str) -> list[psutil.Process]:
+    found = []
+    try:
+        for process in psutil.Process(pid).children(recursive=True):
+            try:
+                if sign in " ".join(process.cmdline()):
+                    found.append(process)
+            except (psutil.NoSuchProcess, psutil.ZombieProcess):
+                continue
+    except psutil.NoSuchProcess:
+        pass
+    return found
+
+
+FAILS = frozenset({"RUN.STEP_FAILED", "RUN.SPARK_FAILED"})
+"""What a driver may say when Spark has lost too much."""
+
+
+def kill_worker(storm: Storm) -> None:
+    storm.tolerated = RIVALS | FAILS
+    _kill_children(storm, "pyspark.daemon", "worker", 6)
+
+
+def kill_executor(storm: Storm) -> None:
+    storm.tolerated = RIVALS | FAILS
+    _kill_children(storm, "CoarseGrainedExecutorBackend", "executor", 2)
+
+
+def kill_jvm(storm: Storm) -> None:
+    storm.tolerated = RIVALS | FAILS
+    _kill_children(storm, "SparkSubmit", "JVM", 1)
+    driver = storm.driver
+    if driver is not None and not driver.join(PATIENCE):
+        raise storm.hangs(driver, "goes on without its JVM")
+
+
+@dataclass(frozen=True)
+class Kind:
+    harm: Callable[[Storm], None]
+    weight: int
+
+
+_LOCAL = (
+    Kind(kill, 4), Kind(crash, 12), Kind(stop, 3), Kind(freeze, 2), Kind(clock, 2), Kind(scale, 3), Kind(leave_out, 1),
+    Kind(collect, 3), Kind(kill_pusher, 3), Kind(freeze_pusher, 1),
+)  # fmt: skip
+KINDS = {
+    "local": (*_LOCAL, Kind(power, 4), Kind(full, 2)),
+    "server": (*_LOCAL, Kind(cut, 4), Kind(kill_server, 4)),
+    "spark": (Kind(kill_worker, 8), Kind(kill, 1), Kind(crash, 1), Kind(kill_jvm, 1), Kind(scale, 1)),
+    "cluster": (Kind(kill_worker, 4), Kind(kill_executor, 6), Kind(kill_jvm, 1)),
+}

@@ -1,0 +1,19 @@
+"""Thirty kills on every change; ``make chaos`` does many more, and those of Spark's processes."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.chaos.run import SCENARIOS, storm
+from tests.conftest import DATABASES
+
+KILLS = {"stateless/local": 6, "windows/local": 8, "joins/local": 6, "forty/local": 4, "windows/server": 6}
+
+
+@pytest.mark.parametrize("name", KILLS)
+def test_the_answer_is_that_of_an_undisturbed_run(name: str) -> None:
+    if name.endswith("server") and len(DATABASES) == 1:
+        pytest.skip("PostgreSQL is not installed")
+    result = storm(SCENARIOS[name], 1, KILLS[name], print, batch=False)
+    assert not result.failure, result.failure
+    assert result.kills >= KILLS[name]
