@@ -338,9 +338,8 @@ class App:
         for name, part in declared.parts(known).items():
             vertex, sink = self._outputs.get(name, (cut(name, part), None))
             statistics = self.statistics.over(seen.get(name, Statistics()))
-            outputs[name] = Output(
-                vertex.root, part, declared.cut(name, part), sink, statistics, name not in self._outputs
-            )
+            shared, recovery = name not in self._outputs, self._recovery.get(name)
+            outputs[name] = Output(vertex.root, part, declared.cut(name, part), sink, statistics, shared, recovery)
         return Described(
             self.name,
             outputs,

@@ -261,7 +261,10 @@ def _strategies(app: Declared, catalog: Catalog, plans: Mapping[str, VertexPlan]
     found: dict[str, Strategy] = {}
     for name, plan in plans.items():
         seen = measured(catalog, name) if name in known else Statistics()
-        found[name] = chosen(plan, app.recovery.get(name), lives, app.statistics.over(seen))
+        # What outputs share has the strategy of those that read it, if they have one in common.
+        asked = {app.recovery[reader] for reader in _consumers(name, plans) if reader in app.recovery}
+        shared = asked.pop() if name not in app.outputs and len(asked) == 1 else None
+        found[name] = chosen(plan, app.recovery.get(name, shared), lives, app.statistics.over(seen))
     return found
 
 

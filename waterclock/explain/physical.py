@@ -11,9 +11,11 @@ from waterclock.explain.trees import short
 from waterclock.operators.registry import operator_of
 from waterclock.optimizer.cut import OUTPUT, Leg, Stateful, VertexPlan
 from waterclock.optimizer.lives import Lives
+from waterclock.optimizer.recovery import chosen
 from waterclock.optimizer.state import output_bound, state_bound
 from waterclock.plan import AsOf, Chop, Distinct, Input, Join, Node, Stitch
 from waterclock.plan.drawing import Arrow, Box, Picture, box_of, titled, wrapped
+from waterclock.plan.strategy import Strategy
 
 
 def physical(program: Described) -> list[str]:
@@ -31,6 +33,9 @@ def promises(program: Described, name: str) -> Iterator[str]:
     """State, guarantee and the rules of the inputs of an output."""
     output = program.outputs[name]
     yield f"  state      {output_bound(output.part, program.lives)}"
+    recovery = chosen(output.vertex, output.recovery, program.lives, output.statistics)
+    if recovery != Strategy():
+        yield f"  recovery   {recovery}"
     if output.sink is not None:
         yield f"  sink       {rules.connector(output.sink)}"
     yield f"  guarantee  {rules.guarantee(name, output.sink)}"

@@ -12,6 +12,7 @@ from waterclock.optimizer.cycles import longest
 from waterclock.optimizer.lives import POINT, Life
 from waterclock.optimizer.statistics import Statistics
 from waterclock.plan import Node
+from waterclock.plan.strategy import Strategy
 from waterclock.streams import Declaration
 from waterclock.time import FOREVER
 
@@ -30,6 +31,8 @@ class Output:
     """What is known of its rows."""
     shared: bool = False
     """Nobody asked for it: outputs read it instead of computing it each."""
+    recovery: Strategy | None = None
+    """That was asked for."""
 
 
 @dataclass(frozen=True)

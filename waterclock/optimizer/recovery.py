@@ -35,9 +35,10 @@ def chosen(plan: VertexPlan, wanted: Strategy | None, lives: Lives, measured: St
     """The strategy of a vertex, with the window of a replay filled in."""
     if wanted is None:
         return _cheapest(plan, lives, measured)
-    if wanted.kind != REPLAY or not plan.nodes:
+    if wanted.kind != REPLAY:
         return wanted
-    return Strategy(REPLAY, window=_window(plan, wanted.window, lives))
+    # Without state there is nothing to replay, and nothing to save.
+    return Strategy(REPLAY, window=_window(plan, wanted.window, lives)) if plan.nodes else Strategy()
 
 
 def _cheapest(plan: VertexPlan, lives: Lives, measured: Statistics) -> Strategy:
