@@ -36,8 +36,12 @@ def rebuild(store: Store, program: Program, runner: Runner, split: Splitting, ma
         return  # another driver was faster
     at = catalog.epochs.durable_snapshot(vertex)
     runs = [run for _, run in base_of(catalog, vertex)]
+    only = () if vertex.lost == EVERY_KEY else _shared_out(vertex.lost, runner.threads)
     added: list[Run] = []
     for intent in _steps(catalog, program.plan, vertex, at, split, max_rows):
+        if only:  # in one process: an exchange between several knows whole stages only
+            readers, parts = min(intent.readers, runner.threads), min(len(only), runner.threads)
+            intent = replace(intent, readers=readers, parts=(parts,))
         step = Step(
             epoch=intent.epoch,
             pieces=pieces_of(catalog, intent)[0],
@@ -49,7 +53,7 @@ def rebuild(store: Store, program: Program, runner: Runner, split: Splitting, ma
             runs=grouped([*runs, *added]),
             merges={},
             filters=_filters(catalog, program, intent),
-            only=() if vertex.lost == EVERY_KEY else _shared_out(vertex.lost, runner.threads),
+            only=only,
         )
         reports = runner.run(program, step)
         added += kept_runs(store, name, reports)
