@@ -13,6 +13,7 @@ import time
 from dataclasses import dataclass
 from functools import partial
 
+from waterclock import crashpoints
 from waterclock.catalog import Catalog, GlobalSnapshot, Part, Snapshot, Vertex
 from waterclock.catalog.snapshots import IN_FLIGHT
 from waterclock.errors import ConfigError
@@ -144,7 +145,9 @@ class Barriers:
             state = self._state(each, vertices, now - self._seen[each.id])
             if state != "pending":
                 finish = partial(snapshots.finish, each.id, state)
+                crashpoints.reach("snapshot.before_finish")
                 self._store.catalog.transact(finish, self._store.lease, durable=True)
+                crashpoints.reach("snapshot.after_finish")
                 finished = True
         found = snapshots.of(self._app) if finished else found
         complete = [each.id for each in found if each.state == "complete" and each.name is None]
@@ -172,6 +175,7 @@ class Barriers:
         begin = partial(self._store.catalog.snapshots.begin, self._app, None, self._wanted.in_flight)
         if self._store.catalog.transact(begin, self._store.lease, durable=True) is None:
             return False
+        crashpoints.reach("snapshot.after_begin")
         self._since = epochs
         return True
 
