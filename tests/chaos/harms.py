@@ -121,6 +121,7 @@ def power(storm: Storm) -> None:
     """What was not synced is gone, or half of it."""
     at = f"{storm.choose.choice(UNSYNCED)}:{storm.choose.randint(1, 12)}" if storm.choose.random() < 0.6 else None
     driver = storm.up(at=at) if at else storm.up()
+    storm.wait_for(driver)
     reached = storm.pause(3.0 if at else 0.3 + storm.choose.random(), lambda: not driver.alive)
     if storm.down() or reached:
         storm.tell(f"driver: killed by a power cut{f' at {at}' if reached else ''}")
@@ -155,6 +156,7 @@ def rebuild(storm: Storm) -> None:
     for _ in range(storm.choose.randint(1, 3)):
         at = f"{storm.choose.choice(REBUILD)}:{storm.choose.randint(1, 3)}" if storm.choose.random() < 0.8 else None
         driver = storm.up(at=at) if at else storm.up()
+        storm.wait_for(driver)
         reached = storm.pause(2.0 if at else storm.choose.random() * 0.4, lambda: not driver.alive)  # noqa: B023
         cut = storm.choose.random() < 0.6
         storm.tell(f"driver: killed {f'at {at}' if reached else 'soon after'}{', by a power cut' if cut else ''}")
@@ -169,6 +171,7 @@ def snapshot(storm: Storm) -> None:
     """Killed in the middle of one; now and then it has a name, and stays."""
     at = f"{storm.choose.choice(SNAPSHOT)}:{storm.choose.randint(1, 2)}" if storm.choose.random() < 0.7 else None
     driver = storm.up(at=at) if at else storm.up()
+    storm.wait_for(driver)
     catalog = storm.catalog()
     if catalog is not None:
         named = [each for each in catalog.snapshots.of(storm.program) if each.name is not None]

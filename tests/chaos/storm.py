@@ -22,6 +22,7 @@ from tests.postgres import Server
 from tests.recovery.harness import FORKS
 from waterclock.catalog import Catalog
 
+FORKS.set_forkserver_preload(["tests.recovery.program", "tests.chaos.child"])
 PATIENCE = 60.0
 """What takes longer hangs."""
 RIVALS = frozenset({"STORE.IN_USE"})
@@ -140,15 +141,20 @@ class Storm:
 
     def pair(self, **arms: Any) -> tuple[Process, Process]:
         """Beside the driver, one that stands by; ``arms`` are for this one."""
+        self.tolerated |= {"STORE.FENCED"}  # one that is slow is replaced
         self.look()
         driver = self.up()
         if self.standby is not None and arms:
             self.down()
             driver = self.up()
-        self.pause(10.0, lambda: self.leader() == driver.job.driver or not driver.alive)
+        self.wait_for(driver)
         if self.standby is None:
             self.standby = self.start("live", standby=True, **arms)
         return driver, self.standby
+
+    def wait_for(self, driver: Process) -> None:
+        """Until it leads: a harm that comes earlier shows little."""
+        self.pause(PATIENCE, lambda: self.leader() == driver.job.driver or not driver.alive)
 
     def leader(self) -> str:
         catalog = self.catalog()

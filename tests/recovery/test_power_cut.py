@@ -23,10 +23,10 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
 def undurable(store: Path) -> list[tuple[str, int, int]]:
     """Path, offset and length of what was committed by a vertex and not synced."""
     catalog = Catalog.open(store)
-    found, parts = [], catalog.snapshots.part_epochs()
+    found, complete = [], [each for each in catalog.snapshots.all() if each.state == "complete"]
     for vertex in catalog.epochs.vertices():
         stored = catalog.epochs.snapshot(vertex.name, vertex.stored)
-        saved = [epoch for epoch in parts.get(vertex.name, ()) if epoch <= vertex.durable]  # of global snapshots
+        saved = [each.parts[vertex.name].epoch for each in complete if vertex.name in each.parts]
         runs = [*base_of(catalog, vertex), *(run for epoch in saved for run in catalog.epochs.runs(vertex.name, epoch))]
         known = {run.blob for _, run in runs}
         blobs = [run.blob for _, run in catalog.epochs.runs(vertex.name) if run.blob not in known]

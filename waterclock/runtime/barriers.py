@@ -144,6 +144,8 @@ class Barriers:
         for each in pending:
             state = self._state(each, vertices, now - self._seen[each.id])
             if state != "pending":
+                if state == "complete":
+                    self._save(each)
                 finish = partial(snapshots.finish, each.id, state)
                 crashpoints.reach("snapshot.before_finish")
                 self._store.catalog.transact(finish, self._store.lease, durable=True)
@@ -156,6 +158,11 @@ class Barriers:
         if old:
             self._store.catalog.transact(partial(snapshots.remove, old), self._store.lease)
         return finished
+
+    def _save(self, each: GlobalSnapshot) -> None:
+        """Its state, whatever was merged since, and also where a vertex saves none for itself."""
+        run_paths = self._store.catalog.epochs.run_paths
+        self._store.sync({path for name, part in each.parts.items() for path in run_paths(name, -1, part.epoch)})
 
     def _state(self, each: GlobalSnapshot, vertices: dict[str, Vertex], age: float) -> str:
         if all(name in each.parts and vertices[name].durable >= each.parts[name].epoch for name in self._vertices):

@@ -96,9 +96,6 @@ class Keeper:
             else:
                 bases[vertex.name] = None
                 paths |= catalog.epochs.run_paths(vertex.name, -1 if vertex.base else vertex.durable, vertex.epoch)
-            for epoch in parts.get(vertex.name, ()):
-                if vertex.durable < epoch <= vertex.epoch:  # a global snapshot has its state, whatever was merged since
-                    paths |= catalog.epochs.run_paths(vertex.name, -1, epoch)
         if not behind and not bases:
             return False
         self._store.sync(paths)

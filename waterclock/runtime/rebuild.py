@@ -34,6 +34,21 @@ def rebuild(store: Store, program: Program, runner: Runner, split: Splitting, ma
     standing = Standing(vertex.epoch, vertex.generation)
     if vertex.lost is None:
         return  # another driver was faster
+    try:
+        added = _computed(store, program, runner, split, max_rows, vertex)
+    except Exception:
+        if catalog.epochs.standing(name) != standing:
+            return  # it was faster meanwhile, and what this one was reading may have been trimmed
+        raise
+    catalog.transact(lambda: catalog.epochs.restore(name, standing, added), store.lease)
+    crashpoints.reach("rebuild.after_commit")
+    store.bell.ring()
+
+
+def _computed(
+    store: Store, program: Program, runner: Runner, split: Splitting, max_rows: int, vertex: Vertex
+) -> list[Run]:
+    catalog, name = store.catalog, vertex.name
     at = catalog.epochs.durable_snapshot(vertex)
     runs = [run for _, run in base_of(catalog, vertex)]
     added: list[Run] = []
@@ -56,9 +71,7 @@ def rebuild(store: Store, program: Program, runner: Runner, split: Splitting, ma
         node_ctis, tops, lows = times_of(reports)
         at = replace(at, node_ctis=node_ctis, tops=tops, lows=lows)
         crashpoints.reach("rebuild.after_step")
-    catalog.transact(lambda: catalog.epochs.restore(name, standing, added), store.lease)
-    crashpoints.reach("rebuild.after_commit")
-    store.bell.ring()
+    return added
 
 
 def _steps(

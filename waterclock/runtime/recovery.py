@@ -95,6 +95,7 @@ def _lose(store: Store, plan: VertexPlan, vertex: Vertex, damaged: list[Run]) ->
     def lose() -> None:
         if epochs.standing(plan.name).generation == vertex.generation:  # no other driver has done it
             epochs.lose(plan.name, lost, gone, revived)
+            store.catalog.snapshots.abandon(plan.name, vertex.durable, vertex.epoch)
             epochs.count(plan.name, {"rebuilds": 1})
 
     store.catalog.transact(lose, store.lease, durable=True)
