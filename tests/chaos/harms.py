@@ -442,7 +442,7 @@ def kill_server(storm: Storm) -> None:
     how = storm.choose.choice((signal.SIGKILL, signal.SIGINT))
     assert storm.server is not None
     storm.up()
-    storm.tolerated = RIVALS | {"STORE.NO_SERVER"}
+    before, storm.tolerated = storm.tolerated, storm.tolerated | {"STORE.NO_SERVER"}
     storm.pause(storm.choose.random() * 0.5)
     storm.tell(f"server: {'killed' if how == signal.SIGKILL else 'restarted'}")
     storm.server.stop(how)
@@ -454,7 +454,7 @@ def kill_server(storm: Storm) -> None:
         _end(storm, 0.7, "driver")
     storm.pause(0.3)
     storm.look()
-    storm.tolerated = RIVALS
+    storm.tolerated = before
 
 
 # -- Spark -------------------------------------------------------------------------------------------------
@@ -528,7 +528,7 @@ KINDS = {
     "local": (*_LOCAL, Kind(power, 4), Kind(full, 2), Kind(snapshot, 2)),
     "loss": (Kind(rebuild, 6), Kind(power, 2), Kind(snapshot, 3), Kind(crash, 1), Kind(scale, 1), Kind(leave_out, 1)),
     "drivers": (Kind(takeover, 5), Kind(move, 5), Kind(power, 1), Kind(rebuild, 2), Kind(snapshot, 1), Kind(scale, 1)),
-    "server": (*_LOCAL, Kind(cut, 4), Kind(kill_server, 4)),
+    "server": (*_LOCAL, Kind(cut, 4), Kind(kill_server, 4), Kind(takeover, 2), Kind(move, 2)),
     "spark": (Kind(kill_worker, 8), Kind(kill, 1), Kind(crash, 1), Kind(kill_jvm, 1), Kind(scale, 1)),
     "cluster": (Kind(kill_worker, 4), Kind(kill_executor, 6), Kind(kill_jvm, 1)),
 }

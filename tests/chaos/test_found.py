@@ -28,7 +28,7 @@ from waterclock.runtime.inprocess import InProcessRunner
 from waterclock.runtime.keeper import Keeper
 from waterclock.runtime.log import StreamLog, StreamReader
 from waterclock.runtime.rebuild import rebuild
-from waterclock.runtime.recovery import check_tail
+from waterclock.runtime.recovery import EVERY_KEY, check_tail
 from waterclock.runtime.replay import replay
 from waterclock.runtime.runner import Runner
 from waterclock.runtime.spark import session
@@ -266,3 +266,19 @@ def test_a_driver_that_was_replaced_says_so(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(Keeper, "turn", turn)
     with pytest.raises(StoreError, match=r"STORE\.FENCED"):
         feed(counts(tmp_path, wc.checkpoint()), 1, 2, 3)
+
+
+def test_what_rebuilds_state_for_long_is_not_swept(tmp_path: Path) -> None:
+    """By the keeper of the driver that leads, while another one is at it."""
+    feed(counts(tmp_path, wc.checkpoint()), 1, 2, 3)
+    store = Store(Catalog.open(tmp_path), None)
+    store.catalog.epochs.lose("out", EVERY_KEY, [], [])
+    blob = store.growing("state/out").append(b"of a long step")
+    keeper = Keeper(Store(Catalog.open(tmp_path), None), ["out"], orphan_age=0.0)
+    keeper.sweep()
+    assert (tmp_path / blob.path).exists()
+    store.catalog.epochs.restore("out", store.catalog.epochs.standing("out"), [])
+    keeper.sweep()
+    assert not (tmp_path / blob.path).exists()
+    store.close()
+    keeper._store.close()

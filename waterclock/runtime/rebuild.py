@@ -35,7 +35,7 @@ def rebuild(store: Store, program: Program, runner: Runner, split: Splitting, ma
     if vertex.lost is None:
         return  # another driver was faster
     try:
-        added = _computed(store, program, runner, split, max_rows, vertex)
+        added = _computed(store, program, runner, split, max_rows, vertex, vertex.lost)
     except Exception:
         if catalog.epochs.standing(name) != standing:
             return  # it was faster meanwhile, and what this one was reading may have been trimmed
@@ -46,8 +46,8 @@ def rebuild(store: Store, program: Program, runner: Runner, split: Splitting, ma
 
 
 def _computed(
-    store: Store, program: Program, runner: Runner, split: Splitting, max_rows: int, vertex: Vertex
-) -> list[Run]:
+    store: Store, program: Program, runner: Runner, split: Splitting, max_rows: int, vertex: Vertex, lost: Keys
+) -> list[Run]:  # fmt: skip
     catalog, name = store.catalog, vertex.name
     at = catalog.epochs.durable_snapshot(vertex)
     runs = [run for _, run in base_of(catalog, vertex)]
@@ -64,7 +64,7 @@ def _computed(
             runs=grouped([*runs, *added]),
             merges={},
             filters=_filters(catalog, program, intent),
-            only=() if vertex.lost == EVERY_KEY else _shared_out(vertex.lost, runner.threads),
+            only=() if lost == EVERY_KEY else _shared_out(lost, runner.threads),
         )
         reports = runner.run(program, step)
         added += kept_runs(store, name, reports)
