@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import threading
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,11 +24,12 @@ from waterclock.catalog.sqlite import Sqlite
 from waterclock.errors import RunError, StoreError
 from waterclock.optimizer.parallelism import Tasks
 from waterclock.plan.strategy import Strategy
+from waterclock.runtime.engine import Engine
 from waterclock.runtime.inprocess import InProcessRunner
 from waterclock.runtime.keeper import Keeper
 from waterclock.runtime.log import StreamLog, StreamReader
 from waterclock.runtime.rebuild import rebuild
-from waterclock.runtime.recovery import EVERY_KEY, check_tail
+from waterclock.runtime.recovery import EVERY_KEY, check_tail, roll_back
 from waterclock.runtime.replay import replay
 from waterclock.runtime.runner import Runner
 from waterclock.runtime.spark import session
@@ -282,3 +283,24 @@ def test_what_rebuilds_state_for_long_is_not_swept(tmp_path: Path) -> None:
     assert not (tmp_path / blob.path).exists()
     store.close()
     keeper._store.close()
+
+
+def test_a_rollback_while_the_output_is_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It went back behind the mark that a keeper had just moved; what was done again was never synced then."""
+    with monkeypatch.context() as patch:
+        patch.setattr(Keeper, "sync", lambda *_, **__: False)
+        patch.setattr(Engine, "_finished", lambda engine: engine._settled())
+        feed(counts(tmp_path, wc.checkpoint()), 1, 2, 3)
+        feed(counts(tmp_path, wc.checkpoint()), 4, 5, 6)
+    store = Store(Catalog.open(tmp_path), None)
+    epochs, transact = store.catalog.epochs, store.catalog.transact
+    assert (epochs.get("out").stored, epochs.get("out").epoch) == (-1, 1)
+
+    def later(work: Callable[[], None], *given: object, **named: bool) -> None:
+        epochs.set_stored("out", 0)
+        transact(work, *given, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(store.catalog, "transact", later)
+    roll_back(store, "out")
+    assert (epochs.get("out").stored, epochs.get("out").epoch) == (0, 0)
+    store.close()
