@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import random
 import signal
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,13 +17,14 @@ import polars as pl
 import psutil
 from click.testing import CliRunner
 
+import waterclock as wc
 from tests.chaos.programs import PROGRAMS, build
 from tests.recovery import program as small  # noqa: F401  # one Polars thread a process
 from waterclock import crashpoints, launch
 from waterclock.catalog import leases
 from waterclock.cli.main import main
 from waterclock.errors import WaterclockError
-from waterclock.runtime import files, keeper, lease
+from waterclock.runtime import files, keeper, lease, vertex
 from waterclock.runtime.inprocess import InProcessRunner
 
 LEASE = 1.0
@@ -46,12 +49,20 @@ class Job:
     signal: int = signal.SIGKILL
     jumps: tuple[tuple[float, float], ...] = ()
     """After so many seconds its clock is so many seconds ahead."""
+    standby: bool = False
+    recovery: int | None = None
+    """Seed of how lost state is had again."""
     options: dict[str, Any] = field(default_factory=dict)
 
     @property
     def book(self) -> Path:
         """What was pushed."""
         return self.end.parent / "book"
+
+    @property
+    def driver(self) -> str:
+        """Its name among the drivers of the app."""
+        return f"d{self.end.name}"
 
 
 def run(job: Job) -> None:
@@ -69,6 +80,8 @@ def run(job: Job) -> None:
         JOBS[job.what](job)
     except WaterclockError as error:
         print(f"{error.code}: {error}")
+        if error.code == "RUN.INTERNAL":
+            traceback.print_exc()
         said = error.code
     job.end.write_text(said)
 
@@ -78,6 +91,7 @@ def _small_limits() -> None:
     files.INLINE = 600
     keeper.GROUP = 3
     keeper.Keeper.__init__.__defaults__ = (0.1, ORPHANS)
+    vertex.NAMED_WITHIN = ORPHANS / 2
     leases.TTL = lease.TTL = LEASE
     leases.TTL_MICROS = int(LEASE * 1e6)
 
@@ -87,7 +101,7 @@ def _arm(job: Job) -> None:
     if job.at is None:
         return
     wanted, visit = job.at.split(":")
-    assert wanted in crashpoints.PLACES
+    assert wanted in crashpoints.PLACES + crashpoints.RARE
     left = [int(visit)]
 
     def reach(place: str) -> None:
@@ -120,12 +134,14 @@ def _shift_clock(jumps: tuple[tuple[float, float], ...]) -> None:
 def _app(job: Job, **options: Any) -> Any:
     spark = {"spark.driver.memory": "1g", "spark.executor.memory": "900m"}
     options = {"catalog": job.catalog, "master": job.master or "local[2,4]", "spark": spark, **job.options, **options}
-    return build(job.program, job.folder, job.folder / "store", **options)
+    often = random.Random(job.recovery).choice((5, 20, None))  # a snapshot makes state durable
+    options |= {"lease": int(LEASE * 1e6), "snapshots": wc.Snapshots(epochs=often, keep=2)}
+    return build(job.program, job.folder, job.folder / "store", recovery=job.recovery, **options)
 
 
 def _live(job: Job) -> None:
     """Until it is told to stop."""
-    _app(job).run("live").wait_until_stopped()
+    _app(job).run("live", standby=job.standby, driver=job.driver).wait_until_stopped()
 
 
 def _drain(job: Job) -> None:

@@ -1,8 +1,4 @@
-"""What a storm does to a store: each kind a small function. A new kind is a function and a line in KINDS.
-
-Still to come here, with what they are about: a standby that takes over, kills in the middle of a move, of a global
-snapshot, and of a cycle (their places in ``crashpoints.PLACES`` are hit by ``crash`` as soon as they are there).
-"""
+"""What a storm does to a store: each kind a small function. A new kind is a function and a line in KINDS."""
 
 from __future__ import annotations
 
@@ -14,16 +10,23 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
+from click.testing import CliRunner
 
 from tests.chaos.child import LEASE, ORPHANS
 from tests.chaos.programs import PROGRAMS
-from tests.chaos.storm import PATIENCE, RIVALS, Failed, Storm
+from tests.chaos.storm import PATIENCE, RIVALS, Failed, Process, Storm
 from tests.recovery.test_power_cut import undurable
 from waterclock.catalog import Catalog
-from waterclock.crashpoints import PLACES
+from waterclock.catalog.leases import app_lease
+from waterclock.cli.main import main
+from waterclock.crashpoints import PLACES, RARE
 
 INGEST = tuple(place for place in PLACES if place.startswith("ingest."))
 GARBAGE = tuple(place for place in PLACES if place.startswith(("compact.", "trim.")))
+SNAPSHOT = tuple(place for place in RARE if place.startswith("snapshot."))
+REBUILD = tuple(place for place in RARE if place.startswith("rebuild."))
+UNSYNCED = ("sync.before_mark", "epoch.after_commit")
+"""Something is committed here that is not synced."""
 IN_TASKS = tuple(place for place in PLACES if place.startswith("task."))
 
 
@@ -98,15 +101,7 @@ def freeze(storm: Storm) -> None:
         old.send(signal.SIGCONT)
         storm.driver = old
         return _end(storm, 0.5, "driver after it was frozen")
-    deadline = time.monotonic() + PATIENCE
-    while old.alive:
-        old.send(signal.SIGCONT)  # again: it may come to its place only now
-        if old.join(0.2) or time.monotonic() > deadline:
-            break
-    if old.alive:
-        raise storm.hangs(old, "goes on though it was replaced")
-    if old.said not in ("STORE.FENCED", "STORE.IN_USE"):
-        raise Failed(f"a driver that was replaced ended with {old.said or 'nothing'}\n{old.log}")
+    _wake(storm, old)
     storm.counts["takeover"] += 1
     return _end(storm, 0.5, "driver after a takeover")
 
@@ -117,19 +112,25 @@ def _taken(storm: Storm) -> int:
     if catalog is None:
         return 0
     try:
-        return catalog.leases.taken(f"app {storm.program}")
+        return catalog.leases.taken(app_lease(storm.program))
     finally:
         catalog.close()
 
 
 def power(storm: Storm) -> None:
     """What was not synced is gone, or half of it."""
-    storm.up()
-    storm.pause(storm.choose.random())
-    if not storm.down():
-        return
-    storm.tell("driver: killed by a power cut")
-    storm.killed("power cut")
+    at = f"{storm.choose.choice(UNSYNCED)}:{storm.choose.randint(1, 12)}" if storm.choose.random() < 0.6 else None
+    driver = storm.up(at=at) if at else storm.up()
+    storm.wait_for(driver)
+    reached = storm.pause(3.0 if at else 0.3 + storm.choose.random(), lambda: not driver.alive)
+    if storm.down() or reached:
+        storm.tell(f"driver: killed by a power cut{f' at {at}' if reached else ''}")
+        storm.killed("power cut")
+        _lose(storm)
+
+
+def _lose(storm: Storm) -> None:
+    """What no mark says to be synced."""
     if not (storm.store / "catalog.sqlite").exists():
         return
     first: dict[str, int] = {}
@@ -147,6 +148,41 @@ def _tear(file: Path, keep: int, zero: bool) -> None:
     os.truncate(file, min(keep, size))
     if zero:
         os.truncate(file, size)
+
+
+def rebuild(storm: Storm) -> None:
+    """A power cut, and then a kill while state is computed again; or even another power cut."""
+    power(storm)
+    for _ in range(storm.choose.randint(1, 3)):
+        at = f"{storm.choose.choice(REBUILD)}:{storm.choose.randint(1, 3)}" if storm.choose.random() < 0.8 else None
+        driver = storm.up(at=at) if at else storm.up()
+        storm.wait_for(driver)
+        reached = storm.pause(2.0 if at else storm.choose.random() * 0.4, lambda: not driver.alive)  # noqa: B023
+        cut = storm.choose.random() < 0.6
+        storm.tell(f"driver: killed {f'at {at}' if reached else 'soon after'}{', by a power cut' if cut else ''}")
+        if storm.down() or reached:
+            storm.killed("driver while it rebuilds" if reached else "driver after a loss")
+        if cut:
+            storm.counts["second power cut"] += 1
+            _lose(storm)
+
+
+def snapshot(storm: Storm) -> None:
+    """Killed in the middle of one; now and then it has a name, and stays."""
+    at = f"{storm.choose.choice(SNAPSHOT)}:{storm.choose.randint(1, 2)}" if storm.choose.random() < 0.7 else None
+    driver = storm.up(at=at) if at else storm.up()
+    storm.wait_for(driver)
+    catalog = storm.catalog()
+    if catalog is not None:
+        named = [each for each in catalog.snapshots.of(storm.program) if each.name is not None]
+        if len(named) < 3 and catalog.epochs.vertices():
+            catalog.transact(lambda: catalog.snapshots.begin(storm.program, f"s{len(named)}"))
+            storm.counts["named snapshot"] += 1
+        catalog.close()
+    storm.tell(f"driver: killed {f'at {at}' if at else 'while a snapshot is taken'}")
+    reached = storm.pause(2.0 if at else storm.choose.random() * 0.3, lambda: not driver.alive)
+    if storm.down() or reached:
+        storm.killed("driver in a snapshot" if reached or at is None else "driver")
 
 
 def clock(storm: Storm) -> None:
@@ -274,6 +310,115 @@ def freeze_pusher(storm: Storm) -> None:
     _end(storm, 0.5, "driver")
 
 
+# -- two drivers -------------------------------------------------------------------------------------------
+
+
+def _there(storm: Storm) -> bool:
+    """Both drivers, as the catalog knows them."""
+    catalog = storm.catalog()
+    if catalog is None:
+        return False
+    try:
+        names = catalog.leases.drivers_of(storm.program)
+        leads = catalog.leases.leader(storm.program)
+    finally:
+        catalog.close()
+    driver, standby = storm.driver, storm.standby
+    return driver is not None and standby is not None and standby.job.driver in names and leads == driver.job.driver
+
+
+def takeover(storm: Storm) -> None:
+    """The one that leads is killed or frozen; the other one goes on, and is killed in turn."""
+    at = f"{storm.choose.choice(PLACES + RARE)}:{storm.choose.randint(1, 4)}" if storm.choose.random() < 0.5 else None
+    how = storm.choose.choice((signal.SIGKILL, signal.SIGSTOP))
+    if at is not None:
+        storm.down()
+        storm.up(at=at, signal=how)
+    old, heir = storm.pair()
+    if not storm.pause(10.0, lambda: _there(storm) or not old.alive):
+        return _end(storm, 0.5, "driver")
+    storm.pause(2.0 if at else storm.choose.random(), lambda: not old.alive or _stopped(old.pid))
+    before = _taken(storm)
+    killed = "killed" if how == signal.SIGKILL else "frozen"
+    storm.tell(f"drivers: the one that leads is {killed}{f' at {at}' if at else ''}")
+    old.send(how)
+    storm.promote()
+    if not storm.pause(PATIENCE if how == signal.SIGKILL else 4.0, lambda: _taken(storm) > before):
+        if how == signal.SIGKILL:
+            raise storm.hangs(heir, "does not take over")
+        old.send(signal.SIGCONT)  # it sleeps in a transaction
+        heir.kill()
+        storm.driver = old
+        return _end(storm, 0.5, "driver after it was frozen")
+    storm.counts["takeover"] += 1
+    if how == signal.SIGKILL:
+        old.kill()
+        storm.killed("driver that leads")
+        storm.check(old)
+    else:
+        storm.pause(storm.choose.random())
+        _wake(storm, old)
+    if storm.choose.random() < 0.5:
+        return None  # it gets one to stand by it next time
+    return _end(storm, 1.0, "driver after a takeover")
+
+
+def move(storm: Storm) -> None:
+    """One of the two is killed while a vertex moves, or while both run it."""
+    at = None
+    if storm.choose.random() < 0.5:
+        at = f"{storm.choose.choice((*PLACES, 'move.before_finish'))}:{storm.choose.randint(1, 4)}"
+    leader, other = storm.pair(at=at) if at else storm.pair()
+    if not storm.pause(10.0, lambda: _there(storm) or not other.alive) or not leader.alive:
+        return _end(storm, 0.5, "driver")
+    catalog = storm.catalog()
+    assert catalog is not None
+    names = [each.name for each in catalog.epochs.vertices()]
+    chosen = storm.choose.sample(names, storm.choose.randint(1, len(names))) if names else []
+    for name in chosen:
+        if storm.choose.random() < 0.6:
+            command = ["move", name, other.job.driver, "--store", str(storm.store), "--no-wait"]
+            result = CliRunner().invoke(main, command)
+            storm.counts["move"] += result.exit_code == 0
+        else:
+            hosts = [leader.job.driver, other.job.driver]
+            catalog.transact(lambda name=name, hosts=hosts: catalog.hosts.set(name, hosts))  # type: ignore[misc]
+            storm.counts["run twice"] += 1
+    catalog.close()
+    storm.pause(2.0 if at else storm.choose.random() * 0.8, lambda: not other.alive)
+    if not other.alive or storm.choose.random() < 0.5:
+        storm.tell(f"drivers: the one that {', '.join(chosen)} move to is killed {f'at {at}' if at else ''}")
+        other.kill()
+        storm.check(other)
+        storm.standby = None
+        storm.killed("driver that is moved to")
+    else:
+        storm.tell(f"drivers: the one that {', '.join(chosen)} move from is killed")
+        before = _taken(storm)
+        if leader.kill():
+            storm.killed("driver that is moved from")
+        storm.check(leader)
+        storm.promote()
+        if not storm.pause(PATIENCE, lambda: _taken(storm) > before or not other.alive):
+            raise storm.hangs(other, "does not take over")
+        storm.counts["takeover"] += 1
+    storm.pause(storm.choose.random())
+    return None
+
+
+def _wake(storm: Storm, old: Process) -> None:
+    """One that was frozen and replaced: it must see that, and end."""
+    deadline = time.monotonic() + PATIENCE
+    while old.alive:
+        old.send(signal.SIGCONT)  # again: it may come to its place only now
+        if old.join(0.2) or time.monotonic() > deadline:
+            break
+    if old.alive:
+        raise storm.hangs(old, "goes on though it was replaced")
+    if old.said not in ("STORE.FENCED", "STORE.IN_USE"):
+        raise Failed(f"a driver that was replaced ended with {old.said or 'nothing'}\n{old.log}")
+
+
 def _stopped(pid: int) -> bool:
     try:
         return bool(psutil.Process(pid).status() == psutil.STATUS_STOPPED)
@@ -297,7 +442,7 @@ def kill_server(storm: Storm) -> None:
     how = storm.choose.choice((signal.SIGKILL, signal.SIGINT))
     assert storm.server is not None
     storm.up()
-    storm.tolerated = RIVALS | {"STORE.NO_SERVER"}
+    before, storm.tolerated = storm.tolerated, storm.tolerated | {"STORE.NO_SERVER"}
     storm.pause(storm.choose.random() * 0.5)
     storm.tell(f"server: {'killed' if how == signal.SIGKILL else 'restarted'}")
     storm.server.stop(how)
@@ -309,7 +454,7 @@ def kill_server(storm: Storm) -> None:
         _end(storm, 0.7, "driver")
     storm.pause(0.3)
     storm.look()
-    storm.tolerated = RIVALS
+    storm.tolerated = before
 
 
 # -- Spark -------------------------------------------------------------------------------------------------
@@ -380,8 +525,10 @@ _LOCAL = (
     Kind(collect, 3), Kind(kill_pusher, 3), Kind(freeze_pusher, 1),
 )  # fmt: skip
 KINDS = {
-    "local": (*_LOCAL, Kind(power, 4), Kind(full, 2)),
-    "server": (*_LOCAL, Kind(cut, 4), Kind(kill_server, 4)),
+    "local": (*_LOCAL, Kind(power, 4), Kind(full, 2), Kind(snapshot, 2)),
+    "loss": (Kind(rebuild, 6), Kind(power, 2), Kind(snapshot, 3), Kind(crash, 1), Kind(scale, 1), Kind(leave_out, 1)),
+    "drivers": (Kind(takeover, 5), Kind(move, 5), Kind(power, 1), Kind(rebuild, 2), Kind(snapshot, 1), Kind(scale, 1)),
+    "server": (*_LOCAL, Kind(cut, 4), Kind(kill_server, 4), Kind(takeover, 2), Kind(move, 2)),
     "spark": (Kind(kill_worker, 8), Kind(kill, 1), Kind(crash, 1), Kind(kill_jvm, 1), Kind(scale, 1)),
     "cluster": (Kind(kill_worker, 4), Kind(kill_executor, 6), Kind(kill_jvm, 1)),
 }

@@ -13,9 +13,12 @@ from tests.chaos.programs import PROGRAMS, Program, build
 from tests.chaos.storm import Failed, Storm
 from waterclock.catalog import Catalog
 from waterclock.connect.validity import with_texts, with_times
+from waterclock.errors import WaterclockError
+from waterclock.plan.guarded import dead_stream, has_dead_letters
 from waterclock.reference import Event, bag_difference, logical_difference
 from waterclock.runtime.keeper import Keeper
 from waterclock.runtime.log import StreamReader
+from waterclock.runtime.replay import replay
 from waterclock.runtime.store import Store
 from waterclock.schema import VE, VS
 from waterclock.time import FOREVER
@@ -25,10 +28,13 @@ Rows = dict[str, pl.DataFrame]
 
 def judge(storm: Storm, batch: bool = False) -> None:
     with _opened(storm.store) as catalog:
-        outputs = {vertex.name: _read(catalog, vertex.name) for vertex in catalog.epochs.vertices()}
+        vertices = [vertex.name for vertex in catalog.epochs.vertices()]
+        made = [name for name in (*vertices, *map(dead_stream, vertices)) if name in catalog.streams.names()]
+        outputs = {name: _read(catalog, name) for name in made}
         _catalog_is_consistent(catalog)
         _input_is_there_once(storm, catalog)
         _answers_are_right(storm, catalog, outputs)
+        _snapshots_can_be_replayed(storm, catalog)
     _sinks_have_each_row_once(storm, outputs)
     if batch and PROGRAMS[storm.program].whole:
         storm.alone("batch", options={"master": "local[2]"})
@@ -163,7 +169,23 @@ def _calm(storm: Storm, catalog: Catalog, program: Program, store: Path, filtere
         stream.advance(catalog.streams.last_finite_cti(name))
         stream.end()
     handle = app.run("offline")
-    return {name: handle.frame(name) for name in app._outputs}
+    dead = [dead_stream(name) for name, (plan, _) in app._outputs.items() if has_dead_letters(plan.root)]
+    return {name: handle.frame(name) for name in (*app._outputs, *dead)}
+
+
+def _snapshots_can_be_replayed(storm: Storm, catalog: Catalog) -> None:
+    """Each that is kept has all it takes to do every epoch since again."""
+    plans = build(storm.program, storm.folder, storm.store, watch=False)._declared.plans(catalog)
+    newest = {vertex.name: vertex.epoch for vertex in catalog.epochs.vertices()}
+    for each in catalog.snapshots.retained():
+        if each.state != "complete":
+            raise Failed(f"snapshot {each.label} is {each.state} at the end: {each}")
+        for name, part in each.parts.items():
+            try:
+                storm.counts["epochs replayed"] += replay(catalog, plans[name], part.epoch, newest[name])
+            except WaterclockError as error:
+                raise Failed(f"snapshot {each.label} does not give {name} again: {error}") from error
+        storm.counts["snapshots replayed"] += 1
 
 
 def _sinks_have_each_row_once(storm: Storm, outputs: Rows) -> None:

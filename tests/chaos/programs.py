@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,11 @@ from typing import Any
 import polars as pl
 
 import waterclock as wc
+from waterclock.errors import ConfigError
+from waterclock.explain.program import lives_of
+from waterclock.optimizer import Statistics
+from waterclock.optimizer.recovery import chosen
+from waterclock.plan.strategy import Strategy
 
 sys.path.append(str(Path(__file__).parents[2] / "examples"))
 import fraud  # type: ignore[import-not-found,unused-ignore]
@@ -74,9 +80,15 @@ def events(seed: int, parts: int, names: tuple[str, ...], size: int = 40) -> Par
 # -- stateless ---------------------------------------------------------------------------------------------
 
 
+@wc.function(returns="bigint", per_row=True)
+def share(amount: int) -> int:
+    return 1000 // (amount % 9)
+
+
 def stateless(app: wc.App, streams: Streams, give: Give) -> None:
     amount = wc.col("amount")
     pushed, filed = streams["pushed"], streams["filed"]
+    give("picky", filed.select("n", share=share("amount")).on_error("dead_letter"))
     give("big", pushed.filter(amount > -300).with_columns(twice=amount * 2).drop("amount"))
     give("both", pushed.select("n", "user").union(filed.filter(amount < 0).select("n", "user")))
 
@@ -90,6 +102,8 @@ def windowed(app: wc.App, streams: Streams, give: Give) -> None:
     give("tumbling", filed.group_by("user").tumbling("2s").agg(**sums))
     give("hopping", pushed.group_by("user").hopping("3s", "1s", result="window").agg(**sums))
     give("sessions", pushed.group_by("user").session("1s").agg(n=wc.count(), top=wc.max("amount")))
+    # Of events whose length the plan knows: their state may be had by a replay.
+    give("brief", pushed.set_duration("1s").group_by("user").hopping("2s", "1s").agg(**sums))
     give("totals", app.read("tumbling").filter(wc.col("n") > 1).tumbling("4s").agg(users=wc.count()))
 
 
@@ -104,7 +118,30 @@ def joins(app: wc.App, streams: Streams, give: Give) -> None:
     give("outer", some.join(other, on="user", how="left"))
     give("semi", some.semi_join(other, on="user"))
     give("anti", some.anti_join(other, on="user"))
+    give("brief", some.set_duration("2s").join(other.set_duration("1s"), on="user"))
     give("clip", some.clip_join(right.filter(wc.col("amount") < -400), on="user"))
+
+
+# -- a cycle -----------------------------------------------------------------------------------------------
+
+
+def cycle(app: wc.App, streams: Streams, give: Give) -> None:
+    """Who got money from a suspect is one too, half a second later, as long as it lasts."""
+    sent = streams["filed"].set_duration("800ms").select("user", to="to")
+
+    def spread(loop: wc.Stream) -> wc.Stream:
+        return loop.join(sent, on="user").select(user="to", origin="origin").distinct().shift("500ms")
+
+    reported = streams["pushed"].filter(wc.col("amount") > 350).set_duration("400ms")
+    suspects = reported.select("user", origin="user").iterate(spread, name="suspects")
+    give("found", suspects.group_by("user").tumbling("2s").agg(n=wc.count()))
+    give("late", suspects.filter(wc.col("user") != wc.col("origin")))
+
+
+def _sent(seed: int, parts: int) -> Parts:
+    made = events(seed, parts, ("filed", "pushed"), 20)
+    made["filed"] = [frame.with_columns(to=pl.format("u{}", pl.col("amount").abs() % 13)) for frame in made["filed"]]
+    return made
 
 
 # -- forty operators ---------------------------------------------------------------------------------------
@@ -157,16 +194,21 @@ PROGRAMS = {
     ),
     "joins": Program({"filed": Feed("jsonl", EVENTS, LIFE), "pushed": PUSHED}, _two, joins, ("semi", "filed", "n % 5 = 1")),  # noqa: E501
     "forty": Program(FORTY, clicks, forty),
-    # Cycles: a program with iterate, as soon as there is one.
+    "cycle": Program(
+        {"filed": Feed("jsonl", {**EVENTS, "to": str}, LIFE), "pushed": PUSHED},
+        _sent, cycle, whole=False,  # batch mode starts queries for every trip
+    ),
 }  # fmt: skip
 
 
 def build(
     name: str, folder: Path, store: Path, *, watch: bool = True, sinks: bool = True,
-    pushed: Collection[str] = (),
+    pushed: Collection[str] = (), recovery: int | None = None,
     **options: Any,
 ) -> wc.App:  # fmt: skip
-    """The program over what arrives in ``folder``; the streams ``pushed`` take pushes alone."""
+    """The program over what arrives in ``folder``; the streams ``pushed`` take pushes alone.
+
+    ``recovery`` is a seed for how each output gets lost state back."""
     program = PROGRAMS[name]
     app = wc.App(name, store, epoch_rows=150, allow_unbounded=True, **options)
     streams: dict[str, wc.Stream] = {}
@@ -187,7 +229,24 @@ def build(
             found.to(wc.parquet(target, batch_seconds=0.05), name=output)
 
     program.query(app, streams, give)
+    if recovery is not None:
+        app._recovery.update(strategies(app, recovery))
     return app
+
+
+def strategies(app: wc.App, seed: int) -> dict[str, Strategy]:
+    """Any that the plan allows, or none."""
+    declared = app._declared
+    lives = lives_of(declared.streams, {name: plan.root for name, (plan, _) in declared.outputs.items()})
+    found: dict[str, Strategy] = {}
+    for name, (plan, _) in declared.outputs.items():
+        draw = random.Random(f"{seed} {name}")
+        wanted = draw.choice((wc.checkpoint("1h"), wc.checkpoint(epochs=3), wc.replay(), wc.replicate(), None))
+        with suppress(ConfigError):  # PLAN.NO_REPLAY
+            if wanted is not None:
+                chosen(plan, wanted, lives, Statistics())
+                found[name] = wanted
+    return found
 
 
 def arriving(folder: Path, stream: str) -> Path:

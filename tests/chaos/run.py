@@ -36,7 +36,11 @@ SCENARIOS = {
     each.name: each
     for each in (
         Scenario("stateless", "local", 3), Scenario("windows", "local", 4), Scenario("joins", "local", 4),
-        Scenario("forty", "local", 3), Scenario("windows", "server", 3), Scenario("joins", "server", 2),
+        Scenario("forty", "local", 3), Scenario("cycle", "local", 2),
+        Scenario("windows", "loss", 3), Scenario("joins", "loss", 3), Scenario("cycle", "loss", 2),
+        Scenario("stateless", "drivers", 2), Scenario("windows", "drivers", 3), Scenario("joins", "drivers", 2),
+        Scenario("cycle", "drivers", 2), Scenario("forty", "drivers", 1),
+        Scenario("windows", "server", 3), Scenario("joins", "server", 2),
         Scenario("windows", "spark", 2), Scenario("forty", "spark", 1), Scenario("joins", "cluster", 1),
     )
 }  # fmt: skip

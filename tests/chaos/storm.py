@@ -22,6 +22,7 @@ from tests.postgres import Server
 from tests.recovery.harness import FORKS
 from waterclock.catalog import Catalog
 
+FORKS.set_forkserver_preload(["tests.recovery.program", "tests.chaos.child"])
 PATIENCE = 60.0
 """What takes longer hangs."""
 RIVALS = frozenset({"STORE.IN_USE"})
@@ -84,6 +85,8 @@ class Storm:
         self.choose = random.Random(f"{program} {seed}")
         self._arrivals = random.Random(seed)
         """Of its own: how often it is asked depends on the machine, and what is chosen must not."""
+        self._strategies = random.Random(seed + 1)
+        """Every driver has others, and changes them when it leads."""
         self.base = base
         self.folder = base / "disk"
         """What can run full: the store, its input and its sinks."""
@@ -99,6 +102,7 @@ class Storm:
         self._fed = 0
         self._parts = parts
         self.driver: Process | None = None
+        self.standby: Process | None = None
         self.pusher: Process | None = None
         for part in (self.folder, base / "ends", self.folder / "queue"):
             part.mkdir(parents=True)
@@ -124,7 +128,8 @@ class Storm:
         self._started += 1
         end = self.base / "ends" / f"{self._started:04d}-{what}"
         url = self.server.url if self.server else None
-        return Process(Job(what, self.program, self.folder, end, url, self.master, **arms))
+        recovery = self._strategies.randrange(1 << 30)
+        return Process(Job(what, self.program, self.folder, end, url, self.master, recovery=recovery, **arms))
 
     def up(self, **arms: Any) -> Process:
         """A live driver; one with ``arms`` is a new one."""
@@ -134,8 +139,43 @@ class Storm:
             self.driver = self.start("live", **arms)
         return self.driver
 
+    def pair(self, **arms: Any) -> tuple[Process, Process]:
+        """Beside the driver, one that stands by; ``arms`` are for this one."""
+        self.tolerated |= {"STORE.FENCED"}  # one that is slow is replaced
+        self.look()
+        driver = self.up()
+        if self.standby is not None and arms:
+            self.down()
+            driver = self.up()
+        self.wait_for(driver)
+        if self.standby is None:
+            self.standby = self.start("live", standby=True, **arms)
+        return driver, self.standby
+
+    def wait_for(self, driver: Process) -> None:
+        """Until it leads: a harm that comes earlier shows little."""
+        self.pause(PATIENCE, lambda: self.leader() == driver.job.driver or not driver.alive)
+
+    def leader(self) -> str:
+        catalog = self.catalog()
+        if catalog is None:
+            return ""
+        try:
+            return catalog.leases.leader(self.program)
+        finally:
+            catalog.close()
+
+    def promote(self) -> None:
+        """The one that stood by is the one that leads from now on."""
+        self.driver, self.standby = self.standby, None
+
     def down(self) -> bool:
-        """Kills the driver, if it is there; True if it was."""
+        """Kills the drivers, if they are there; True if the one that leads was."""
+        if self.standby is not None:
+            if self.standby.kill():
+                self.killed("standby")
+            self.check(self.standby)
+            self.standby = None
         if self.driver is None:
             return False
         killed = self.driver.kill()
@@ -163,11 +203,19 @@ class Storm:
 
     def look(self) -> None:
         """Who has ended though nobody killed him is started again, if he had a reason."""
+        if self.standby is not None and not self.standby.alive and self.standby.job.at is None:
+            self.check(self.standby)
+            if self.standby.said not in self.tolerated:
+                raise Failed(f"the driver that stands by ended\n{self.standby.log}")
+            self.standby = None
         if self.driver is not None and not self.driver.alive and self.driver.job.at is None:
             self.check(self.driver)
             if self.driver.said == "":
                 raise Failed(f"the driver is gone without a word\n{self.driver.log}")
-            self.driver = self.start("live") if self.driver.said in self.tolerated else None
+            if self.standby is not None:
+                self.promote()
+            else:
+                self.driver = self.start("live") if self.driver.said in self.tolerated else None
         if self.pusher is None or not self.pusher.alive:
             if self.pusher is not None:
                 self.check(self.pusher)
@@ -232,10 +280,11 @@ class Storm:
             raise Failed("the pushes hang")
         assert self.pusher is not None
         self.pusher.kill()
-        if self.driver is not None and self.driver.alive and self.driver.job.at is None:
-            self.driver.send(signal.SIGTERM)
-            if not self.driver.join(PATIENCE):
-                raise self.hangs(self.driver, "does not stop")
+        for process in (self.standby, self.driver):
+            if process is not None and process.alive and process.job.at is None:
+                process.send(signal.SIGTERM)
+                if not process.join(PATIENCE):
+                    raise self.hangs(process, "does not stop")
         self.down()
         self.alone("drain")
 
@@ -272,7 +321,7 @@ class Storm:
         return Catalog.open(self.store) if Catalog.is_in(self.store) else None
 
     def close(self, keep: bool) -> None:
-        for process in (self.driver, self.pusher):
+        for process in (self.driver, self.standby, self.pusher):
             if process is not None:
                 process.kill()
         if self.small_disk:

@@ -7,7 +7,10 @@ import pytest
 from tests.chaos.run import SCENARIOS, storm
 from tests.conftest import DATABASES
 
-KILLS = {"stateless/local": 6, "windows/local": 8, "joins/local": 6, "forty/local": 4, "windows/server": 6}
+KILLS = {
+    "stateless/local": 4, "windows/local": 4, "joins/loss": 6, "forty/local": 3, "cycle/loss": 4, "windows/drivers": 5,
+    "windows/server": 4,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", KILLS)

@@ -9,6 +9,7 @@ import pytest
 
 from tests.recovery.harness import Outcome, outcome, run, same
 from waterclock.catalog import Catalog
+from waterclock.plan.guarded import dead_stream
 from waterclock.runtime.recovery import base_of
 
 
@@ -22,13 +23,19 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
 def undurable(store: Path) -> list[tuple[str, int, int]]:
     """Path, offset and length of what was committed by a vertex and not synced."""
     catalog = Catalog.open(store)
-    found = []
+    found, complete = [], [each for each in catalog.snapshots.all() if each.state == "complete"]
     for vertex in catalog.epochs.vertices():
         stored = catalog.epochs.snapshot(vertex.name, vertex.stored)
-        known = {run.blob for _, run in base_of(catalog, vertex)}
+        saved = [each.parts[vertex.name].epoch for each in complete if vertex.name in each.parts]
+        runs = [*base_of(catalog, vertex), *(run for epoch in saved for run in catalog.epochs.runs(vertex.name, epoch))]
+        known = {run.blob for _, run in runs}
         blobs = [run.blob for _, run in catalog.epochs.runs(vertex.name) if run.blob not in known]
         end = catalog.streams.get(vertex.name).next
         blobs += [s.blob for s in catalog.streams.segments(vertex.name, stored.output_end, end) if s.blob]
+        dead = dead_stream(vertex.name)
+        if dead in catalog.streams.names():
+            end = catalog.streams.get(dead).next
+            blobs += [s.blob for s in catalog.streams.segments(dead, stored.dead_end, end) if s.blob]
         found += [(blob.path, blob.offset, blob.length) for blob in blobs]
     catalog.close()
     return found

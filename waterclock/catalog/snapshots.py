@@ -113,6 +113,12 @@ class Snapshots:
             text = json.dumps(parts, sort_keys=True)
             self._db.execute("UPDATE snapshots SET parts = ? WHERE id = ?", text, number)
 
+    def abandon(self, vertex: str, after: int, before: int) -> None:
+        """Those whose state was lost before it was saved: with a part of the vertex in between."""
+        for each in self._found("WHERE state = 'pending'"):
+            if vertex in each.parts and after < each.parts[vertex].epoch < before:
+                self.finish(each.id, "abandoned")
+
     def finish(self, number: int, state: str) -> None:
         """``complete`` or ``abandoned``; once is enough."""
         self._db.execute(

@@ -13,6 +13,7 @@ import time
 from dataclasses import dataclass
 from functools import partial
 
+from waterclock import crashpoints
 from waterclock.catalog import Catalog, GlobalSnapshot, Part, Snapshot, Vertex
 from waterclock.catalog.snapshots import IN_FLIGHT
 from waterclock.errors import ConfigError
@@ -143,8 +144,12 @@ class Barriers:
         for each in pending:
             state = self._state(each, vertices, now - self._seen[each.id])
             if state != "pending":
+                if state == "complete":
+                    self._save(each)
                 finish = partial(snapshots.finish, each.id, state)
+                crashpoints.reach("snapshot.before_finish")
                 self._store.catalog.transact(finish, self._store.lease, durable=True)
+                crashpoints.reach("snapshot.after_finish")
                 finished = True
         found = snapshots.of(self._app) if finished else found
         complete = [each.id for each in found if each.state == "complete" and each.name is None]
@@ -153,6 +158,11 @@ class Barriers:
         if old:
             self._store.catalog.transact(partial(snapshots.remove, old), self._store.lease)
         return finished
+
+    def _save(self, each: GlobalSnapshot) -> None:
+        """Its state, whatever was merged since, and also where a vertex saves none for itself."""
+        run_paths = self._store.catalog.epochs.run_paths
+        self._store.sync({path for name, part in each.parts.items() for path in run_paths(name, -1, part.epoch)})
 
     def _state(self, each: GlobalSnapshot, vertices: dict[str, Vertex], age: float) -> str:
         if all(name in each.parts and vertices[name].durable >= each.parts[name].epoch for name in self._vertices):
@@ -172,6 +182,7 @@ class Barriers:
         begin = partial(self._store.catalog.snapshots.begin, self._app, None, self._wanted.in_flight)
         if self._store.catalog.transact(begin, self._store.lease, durable=True) is None:
             return False
+        crashpoints.reach("snapshot.after_begin")
         self._since = epochs
         return True
 

@@ -11,6 +11,7 @@ import socket
 import time
 from collections.abc import Sequence
 
+from waterclock import crashpoints
 from waterclock.catalog import Held, Hosting, Lease, Observer
 from waterclock.catalog.leases import FINISHED
 from waterclock.errors import StoreError
@@ -105,6 +106,7 @@ class Assignment:
 
     def _finish_move(self, hosting: Hosting) -> None:
         hosts = self._store.catalog.hosts
+        crashpoints.reach("move.before_finish")
         if self._store.catalog.transact(
             lambda: hosts.moved(hosting.vertex, self._driver, self.leads), self._store.lease
         ):

@@ -296,11 +296,22 @@ class Engine:
         for vertex in self.parts.vertices:
             vertex.count_failure()
         if self.error is None:
-            self.error = error
+            self.error = self._or_fenced(error)
             self.state = "failed"
         self._halt.set()
         self.parts.runner.cancel()
         self.parts.store.bell.ring()
+
+    def _or_fenced(self, error: WaterclockError) -> WaterclockError:
+        """What a driver finds wrong that was replaced means nothing: another one goes on meanwhile."""
+        store = self.parts.store
+        try:
+            if store.lease is not None:
+                store.catalog.leases.check(store.lease)
+        except WaterclockError as fenced:
+            if fenced.code == "STORE.FENCED":
+                return fenced
+        return error
 
     def _close(self) -> None:
         with self._closed:

@@ -96,9 +96,6 @@ class Keeper:
             else:
                 bases[vertex.name] = None
                 paths |= catalog.epochs.run_paths(vertex.name, -1 if vertex.base else vertex.durable, vertex.epoch)
-            for epoch in parts.get(vertex.name, ()):
-                if vertex.durable < epoch <= vertex.epoch:  # a global snapshot has its state, whatever was merged since
-                    paths |= catalog.epochs.run_paths(vertex.name, -1, epoch)
         if not behind and not bases:
             return False
         self._store.sync(paths)
@@ -182,11 +179,13 @@ class Keeper:
     def sweep(self) -> None:
         """Removes files that nothing names: of lost attempts, merged runs, compacted and trimmed segments."""
         catalog = self._store.catalog
-        # What rebuilds lost state writes files for epochs that were committed long ago.
-        committed = {v.name: -1 if v.lost else v.epoch for v in catalog.epochs.vertices()}
+        vertices = catalog.epochs.vertices()
+        committed = {v.name: v.epoch for v in vertices}
+        # What rebuilds lost state, maybe in another driver, names its files only when all of it is there.
+        rebuilt = {self._store.root / "state" / v.name for v in vertices if v.lost}
         others = committed.keys() - set(self._vertices)  # of other apps, who may be writing there
         found = [path for folder in ("streams", "state") for path in (self._store.root / folder).glob("*/*")]
-        on_disk = [path for path in found if path.parent.name not in others]
+        on_disk = [path for path in found if path.parent.name not in others and path.parent not in rebuilt]
         # Named after the listing: a file that is committed in between is named by then.
         # In a transaction: no other driver is in the middle of a commit, between its look at the clock and the end.
         named, drivers = catalog.transact(

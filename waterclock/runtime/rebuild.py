@@ -34,9 +34,24 @@ def rebuild(store: Store, program: Program, runner: Runner, split: Splitting, ma
     standing = Standing(vertex.epoch, vertex.generation)
     if vertex.lost is None:
         return  # another driver was faster
+    try:
+        added = _computed(store, program, runner, split, max_rows, vertex, vertex.lost)
+    except Exception:
+        if catalog.epochs.standing(name) != standing:
+            return  # it was faster meanwhile, and what this one was reading may have been trimmed
+        raise
+    catalog.transact(lambda: catalog.epochs.restore(name, standing, added), store.lease)
+    crashpoints.reach("rebuild.after_commit")
+    store.bell.ring()
+
+
+def _computed(
+    store: Store, program: Program, runner: Runner, split: Splitting, max_rows: int, vertex: Vertex, lost: Keys
+) -> list[Run]:  # fmt: skip
+    catalog, name = store.catalog, vertex.name
     at = catalog.epochs.durable_snapshot(vertex)
     runs = [run for _, run in base_of(catalog, vertex)]
-    only = () if vertex.lost == EVERY_KEY else _shared_out(vertex.lost, runner.threads)
+    only = () if lost == EVERY_KEY else _shared_out(lost, runner.threads)
     added: list[Run] = []
     for intent in _steps(catalog, program.plan, vertex, at, split, max_rows):
         if only:  # in one process: an exchange between several knows whole stages only
@@ -60,9 +75,7 @@ def rebuild(store: Store, program: Program, runner: Runner, split: Splitting, ma
         node_ctis, tops, lows = times_of(reports)
         at = replace(at, node_ctis=node_ctis, tops=tops, lows=lows)
         crashpoints.reach("rebuild.after_step")
-    catalog.transact(lambda: catalog.epochs.restore(name, standing, added), store.lease)
-    crashpoints.reach("rebuild.after_commit")
-    store.bell.ring()
+    return added
 
 
 def _steps(

@@ -54,20 +54,18 @@ def roll_back(store: Store, vertex: str, generation: int | None = None) -> None:
     Nothing is done if that has happened since ``generation``: another driver has found the damage too.
     """
     catalog = store.catalog
-    if generation not in (None, catalog.epochs.standing(vertex).generation):
-        return
-    stored = catalog.epochs.get(vertex).stored
-    if catalog.epochs.snapshot(vertex).epoch <= stored:
-        raise StoreError(
-            "STORE.DAMAGED", what=f"the output {vertex!r}", reason="a durable file is missing or changed",
-            fix="Restore the store's files from a copy.",
-        )  # fmt: skip
-    base = catalog.epochs.snapshot(vertex, stored)
 
     def back() -> None:
-        if generation not in (None, catalog.epochs.standing(vertex).generation):
+        now = catalog.epochs.get(vertex)
+        if generation not in (None, now.generation):
             return
-        catalog.epochs.roll_back(vertex, stored)
+        if now.epoch <= now.stored:  # looked up here: a keeper may have moved the mark just before
+            raise StoreError(
+                "STORE.DAMAGED", what=f"the output {vertex!r}", reason="a durable file is missing or changed",
+                fix="Restore the store's files from a copy.",
+            )  # fmt: skip
+        base = catalog.epochs.snapshot(vertex, now.stored)
+        catalog.epochs.roll_back(vertex, now.stored)
         catalog.epochs.count(vertex, {"rollbacks": 1})
         catalog.streams.roll_back(vertex, base.output_end, base.cti)
         catalog.streams.roll_back(dead_stream(vertex), base.dead_end, BEGINNING)
@@ -95,6 +93,7 @@ def _lose(store: Store, plan: VertexPlan, vertex: Vertex, damaged: list[Run]) ->
     def lose() -> None:
         if epochs.standing(plan.name).generation == vertex.generation:  # no other driver has done it
             epochs.lose(plan.name, lost, gone, revived)
+            store.catalog.snapshots.abandon(plan.name, vertex.durable, vertex.epoch)
             epochs.count(plan.name, {"rebuilds": 1})
 
     store.catalog.transact(lose, store.lease, durable=True)
