@@ -35,8 +35,10 @@ def chosen(plan: VertexPlan, wanted: Strategy | None, lives: Lives, measured: St
     """The strategy of a vertex, with the window of a replay filled in."""
     if wanted is None:
         return _cheapest(plan, lives, measured)
-    if wanted.kind != REPLAY or not plan.nodes:
+    if wanted.kind != REPLAY:
         return wanted
+    if not plan.nodes:
+        return Strategy()  # it remembers nothing, so there is nothing to replay
     return Strategy(REPLAY, window=_window(plan, wanted.window, lives))
 
 
