@@ -105,7 +105,7 @@ def _vertex(
     return VertexStatus(
         vertex.name,
         vertex.epoch,
-        vertex.durable,
+        vertex.stored,  # state that is saved seldom is no reason to worry: it can be computed again
         rows_in=sum(taken.values()),
         rows_out=snapshot.output_end,
         backlog=sum(rows[name].next - at for name, at in taken.items()),
