@@ -12,6 +12,7 @@ from waterclock.runtime.metrics.alerts import check
 from waterclock.runtime.metrics.figures import (
     Disk,
     SinkStatus,
+    SnapshotStatus,
     Status,
     StreamRecent,
     StreamStatus,
@@ -72,6 +73,7 @@ def status_of(catalog: Catalog, observed: Observed, now: float) -> Status:
         restarts=max(0, catalog.leases.taken(f"app {observed.app}") - 1),
         sync_seconds=observed.sync_seconds,
         disk=Disk(usage.used + usage.free, usage.free),  # what only root may use is not counted
+        snapshots=_snapshots(catalog, observed.app, now),
     )
 
 
@@ -91,6 +93,17 @@ def _stream(row: StreamRow, backlogs: dict[str, int], recent: StreamRecent, now:
         may_rest=idle is not None or row.declaration.time_from is not None,
         backlogs=backlogs,
         recent=recent,
+    )
+
+
+def _snapshots(catalog: Catalog, app: str, now: float) -> SnapshotStatus:
+    begun: dict[str, list[int]] = {"complete": [], "pending": [], "abandoned": []}
+    for each in catalog.snapshots.of(app):
+        begun[each.state].append(each.requested)
+    return SnapshotStatus(
+        **{state: len(times) for state, times in begun.items()},
+        complete_age=_age(max(begun["complete"], default=None), now),
+        pending_age=_age(min(begun["pending"], default=None), now),
     )
 
 
