@@ -46,7 +46,7 @@ def test_a_snapshot_is_begun_listed_completed_and_removed(make_app: MakeApp, tmp
     code, output = command(tmp_path, "snapshot", "create", "before")
     assert (code, output) == (0, "snapshot 'before' of test has begun; it is completed while the app runs\n")
     assert command(tmp_path, "snapshot", "create", "--wait", "0")[1].startswith("error [RUN.SNAPSHOT_PENDING]")
-    assert "global snapshots: 0 complete; 2 on their way" in command(tmp_path, "status")[1]
+    assert "global snapshots: 0 complete; 2 on the way" in command(tmp_path, "status")[1]
     assert 'waterclock_barriers_in_flight{app="test"} 2' in command(tmp_path, "metrics")[1]
     push(events, 20, 40)
     status = app.run(mode="offline").status().snapshots

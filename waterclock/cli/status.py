@@ -102,7 +102,7 @@ def _parts(status: Status, owner: str | None, now: float) -> Iterator[str]:
 
 def _snapshots(found: SnapshotStatus) -> str:
     newest = "" if found.complete_age is None else f", the newest begun {_ago(found.complete_age)}"
-    going = f"; {found.pending} on their way, the oldest begun {_ago(found.pending_age)}" if found.pending else ""
+    going = f"; {found.pending} on the way, the oldest begun {_ago(found.pending_age)}" if found.pending else ""
     abandoned = f"; {found.abandoned} abandoned" if found.abandoned else ""
     return f"global snapshots: {found.complete} complete{newest}{going}{abandoned}"
 
