@@ -9,7 +9,9 @@ from contextlib import contextmanager
 
 import polars as pl
 
-from waterclock.catalog import Catalog
+from waterclock.catalog import Catalog, GlobalSnapshot
+from waterclock.errors import RunError
+from waterclock.runtime.barriers import begin, completed
 from waterclock.runtime.engine import Engine
 from waterclock.runtime.log import StreamReader
 from waterclock.runtime.metrics.figures import Status
@@ -45,10 +47,27 @@ class Handle:
         finally:
             catalog.close()
 
+    def snapshot(self, name: str | None = None, timeout: float = 60.0) -> GlobalSnapshot:
+        """Takes a global snapshot, and waits for at most ``timeout`` seconds until it is complete.
+
+        With a name it is kept until it is removed, else while it is one of the newest (``wc.Snapshots(keep=...)``).
+        """
+        if self._has_ended():
+            raise RunError("RUN.ENDED", app=self.app)
+        catalog = Catalog.open(self._engine.parts.store.root, create=False)
+        try:
+            begun = begin(catalog, self.app, name, self._engine.parts.barriers.most)
+            return completed(catalog, begun, timeout, self._has_ended)
+        finally:
+            catalog.close()
+
     def stop(self, drain: bool = True, timeout: float = 30.0) -> None:
         """Ends the app, within ``timeout`` and a few seconds. ``drain`` finishes and delivers the epochs in hand."""
         self._engine.stop(drain, timeout)
         self._engine.wait(timeout + 10)
+
+    def _has_ended(self) -> bool:
+        return self.state not in ("standby", "running", "draining")
 
     def wait(self, timeout: float | None = None) -> bool:
         """Waits for the end; True when it has come. Raises what made the app fail."""
@@ -68,7 +87,7 @@ class Handle:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._engine.state in ("standby", "running", "draining"):
+        if not self._has_ended():
             self.stop()
 
 

@@ -75,7 +75,7 @@ class World:
             case "vertex":
                 self.chance.choice(parts.vertices).turn()
             case "begin":
-                self.catalog.snapshots.begin("random", self.chance.choice([None, None, "kept"]))
+                self.catalog.snapshots.begin("random", self.chance.choice([None, None, f"kept {self.chance.random()}"]))
             case "sync":
                 parts.keeper.sync()
                 parts.barriers.turn()

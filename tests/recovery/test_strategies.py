@@ -186,6 +186,30 @@ def test_a_replay_keeps_its_window_of_input_and_no_more(make_app: Make, tmp_path
     catalog.close()
 
 
+@pytest.mark.usefixtures("unsaved")
+def test_state_that_is_saved_seldom_is_no_reason_to_worry(make_app: Make, tmp_path: Path) -> None:
+    app = make_app(store=tmp_path / "store", epoch_rows=25)
+    streams = declare(app, "windowed", wc.checkpoint("1h"))
+    streams[0].push(rows(0)[:100])
+    vertex = app.run(mode="offline").status().vertices[0]
+    assert (vertex.undurable, vertex.durable_age is None) == (0, False)
+    catalog = Catalog.open(tmp_path / "store")
+    assert catalog.epochs.get("out").durable < vertex.epoch
+    catalog.close()
+
+
+def test_a_query_without_state_has_nothing_to_replay(make_app: Make, tmp_path: Path) -> None:
+    app = make_app(store=tmp_path / "store")
+    a = app.stream("a", {"ts": "timestamp", "k": str}, time="ts")
+    counts = a.group_by("k").tumbling("1m").agg(n=wc.count())
+    counts.into("saved")
+    counts.into("out", recovery=wc.replay())  # reads what both share
+    a.push([{"ts": 0, "k": "x"}])
+    a.end()
+    app.run(mode="offline")
+    assert len(answer(tmp_path / "store")) == 1
+
+
 @pytest.mark.parametrize(
     ("query", "why"),
     [

@@ -111,7 +111,7 @@ class Vertex:
     stored: int
     """Up to this epoch the output survives a power cut. It is never below ``durable``."""
     durable_at: int | None
-    """When the durable mark last moved."""
+    """When ``stored`` last moved."""
     counters: dict[str, int]
     """Rollbacks, epochs executed again, failures."""
     strategy: Strategy
@@ -341,13 +341,14 @@ class Epochs:
 
     def set_stored(self, vertex: str, epoch: int) -> None:
         self._db.execute(
-            "UPDATE vertices SET stored_epoch = ? WHERE name = ? AND stored_epoch < ?", epoch, vertex, epoch
-        )
+            "UPDATE vertices SET stored_epoch = ?, durable_at = ? WHERE name = ? AND stored_epoch < ?",
+            epoch, self._db.now(), vertex, epoch,
+        )  # fmt: skip
 
     def set_durable(self, vertex: str, epoch: int, base: Snapshot | None = None) -> None:
         self._db.execute(
-            "UPDATE vertices SET durable_epoch = ?, base = ?, durable_at = ? WHERE name = ? AND durable_epoch < ?",
-            epoch, base and base.to_json(), self._db.now(), vertex, epoch,
+            "UPDATE vertices SET durable_epoch = ?, base = ? WHERE name = ? AND durable_epoch < ?",
+            epoch, base and base.to_json(), vertex, epoch,
         )  # fmt: skip
 
     def durable_snapshot(self, vertex: Vertex) -> Snapshot:

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from waterclock.catalog.database import Database, transactional
 from waterclock.catalog.epochs import Epochs
 from waterclock.catalog.streams import Streams
+from waterclock.errors import StoreError
 
 IN_FLIGHT = 2
 """So many snapshots of an app may be on their way, unless it says otherwise."""
@@ -65,6 +66,10 @@ class Snapshots:
         """Puts the barrier where the streams end now; None, and nothing done, if ``most`` are on their way."""
         if len(self.pending(app)) >= most:
             return None
+        for other in self._found("WHERE name = ?", name):
+            if other.state != "abandoned":
+                raise StoreError("STORE.SNAPSHOT_THERE", name=name, app=other.app)
+            self.remove([other.id])
         vertices = [vertex for vertex in self._epochs.vertices() if vertex.app == app]
         marks, made = self._streams.marks(), {vertex.name for vertex in vertices}
         barrier = {stream: marks[stream] for vertex in vertices for stream in vertex.inputs if stream not in made}

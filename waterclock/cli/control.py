@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 
 import click
 
@@ -67,7 +66,7 @@ def list_(store: str, as_json: bool) -> None:
     else:
         head = ["id", "output", "stream", "leaves out", "added", "from event", "to event", "holds"]
         rows = [
-            [each["id"], each["vertex"], each["stream"], each["predicate"], _when(each["added"]), each["since"],
+            [each["id"], each["vertex"], each["stream"], each["predicate"], show.when(each["added"]), each["since"],
              each["until"], not each["removed"]]
             for each in found
         ]  # fmt: skip
@@ -121,7 +120,3 @@ def vertex_of(catalog: Catalog, name: str) -> Vertex:
         choices, guess = ", ".join(known) or "none", did_you_mean(name, list(known))
         raise StoreError("STORE.NO_OUTPUT", name=name, store=catalog.root, choices=choices, guess=guess)
     return known[name]
-
-
-def _when(added: int) -> str:
-    return datetime.fromtimestamp(added / 1e6, UTC).strftime("%Y-%m-%d %H:%M:%S")

@@ -19,6 +19,7 @@ from waterclock.cli.look import streams, tail
 from waterclock.cli.program import fmt, init, lint
 from waterclock.cli.run import run
 from waterclock.cli.show import error_text
+from waterclock.cli.snapshots import pins, snapshots
 from waterclock.cli.status import metrics, status
 from waterclock.errors import ConfigError, WaterclockError
 
@@ -57,8 +58,8 @@ def main(traceback: bool) -> None:
 
 
 for command in (
-    init, run, lint, fmt, explain, status, metrics, streams, tail, filters, scale, drivers, move, gc, doctor,
-    conformance,
+    init, run, lint, fmt, explain, status, metrics, streams, tail, filters, scale, drivers, move, snapshots, pins,
+    gc, doctor, conformance,
 ):  # fmt: skip
     main.add_command(command)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import click
@@ -51,6 +52,14 @@ def seconds(duration: float) -> str:
         return f"{duration:.1f} s"
     minutes, rest = divmod(int(duration), 60)
     return f"{minutes}m {rest}s" if minutes < 60 else f"{minutes // 60}h {minutes % 60}m"
+
+
+def when(clock: int) -> str:
+    """
+    >>> when(1_000_000)
+    '1970-01-01 00:00:01'
+    """
+    return datetime.fromtimestamp(clock / 1e6, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 def cti(instant: int) -> str:

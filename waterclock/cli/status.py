@@ -12,7 +12,7 @@ import click
 from waterclock.cli import show
 from waterclock.cli.look import open_catalog
 from waterclock.runtime.metrics import prometheus
-from waterclock.runtime.metrics.figures import Spread, Stage, Status, VertexStatus
+from waterclock.runtime.metrics.figures import SnapshotStatus, Spread, Stage, Status, VertexStatus
 from waterclock.runtime.metrics.gather import apps
 
 REDRAW = 1.0
@@ -80,6 +80,8 @@ def _parts(status: Status, owner: str | None, now: float) -> Iterator[str]:
             f"  {alert.text} (value {alert.value:.4g}, threshold {alert.threshold:.4g})\n"
             f"  {alert.advice}"
         )
+    if status.snapshots.complete or status.snapshots.pending or status.snapshots.abandoned:
+        yield _snapshots(status.snapshots)
     if status.streams:
         yield _streams(status)
     yield _vertices(status)
@@ -96,6 +98,13 @@ def _parts(status: Status, owner: str | None, now: float) -> Iterator[str]:
         yield show.table(
             head, [[s.name, s.delivered_epoch, s.rows, s.waiting, s.retries, s.failures] for s in status.sinks]
         )
+
+
+def _snapshots(found: SnapshotStatus) -> str:
+    newest = "" if found.complete_age is None else f", the newest begun {_ago(found.complete_age)}"
+    going = f"; {found.pending} on the way, the oldest begun {_ago(found.pending_age)}" if found.pending else ""
+    abandoned = f"; {found.abandoned} abandoned" if found.abandoned else ""
+    return f"global snapshots: {found.complete} complete{newest}{going}{abandoned}"
 
 
 def _streams(status: Status) -> str:

@@ -10,13 +10,14 @@ range is in the vertex's snapshot.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
 from waterclock import crashpoints
 from waterclock.catalog import Catalog, GlobalSnapshot, Part, Snapshot, Vertex
 from waterclock.catalog.snapshots import IN_FLIGHT
-from waterclock.errors import ConfigError
+from waterclock.errors import ConfigError, RunError
 from waterclock.runtime.store import Store
 from waterclock.time import BEGINNING, SECOND, Duration, micros
 
@@ -51,6 +52,39 @@ class Snapshots:
                 raise ConfigError(
                     "CONFIG.BAD_OPTION", option=f"snapshots.{option}", value=given, fix="It must be at least 1."
                 )
+
+
+LOOK = 0.02
+"""Seconds between looks of somebody who waits."""
+
+
+def begin(catalog: Catalog, app: str, name: str | None, most: int = IN_FLIGHT) -> GlobalSnapshot:
+    """One that somebody has asked for."""
+    if name is not None and (not name or name.isdigit()):
+        fix = "Numbers are given by the store: choose a name with a letter in it."
+        raise ConfigError("CONFIG.BAD_OPTION", option="name", value=name, fix=fix)
+    begun = catalog.transact(partial(catalog.snapshots.begin, app, name, most), durable=True)
+    if begun is None:
+        raise RunError("RUN.SNAPSHOTS_PENDING", app=app, number=len(catalog.snapshots.pending(app)))
+    return begun
+
+
+def completed(
+    catalog: Catalog, begun: GlobalSnapshot, seconds: float, ended: Callable[[], bool] = lambda: False
+) -> GlobalSnapshot:
+    """Waits until it is complete; not longer than ``seconds``, nor when the app has ``ended``."""
+    deadline = time.monotonic() + seconds
+    while True:
+        over = ended()  # before the look: what was done before the end counts
+        found = catalog.snapshots.get(begun.id)
+        if found is None or found.state == "abandoned":
+            raise RunError("RUN.SNAPSHOT_ABANDONED", app=begun.app, label=begun.label)
+        if found.state == "complete":
+            return found
+        if over or time.monotonic() > deadline:
+            when = "after the end of its run" if over else f"after {seconds:g} s"
+            raise RunError("RUN.SNAPSHOT_PENDING", app=begun.app, label=begun.label, when=when)
+        time.sleep(LOOK)
 
 
 class Gate:
@@ -123,6 +157,11 @@ class Barriers:
         parts = complete[-1].parts if complete else {}
         self._since = {vertex: part.epoch for vertex, part in parts.items()}
         """The epochs of the vertices when the last one was begun."""
+
+    @property
+    def most(self) -> int:
+        """That may be on their way."""
+        return self._wanted.in_flight
 
     def request_stop(self) -> None:
         self._stopping = True

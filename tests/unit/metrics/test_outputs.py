@@ -28,7 +28,15 @@ from waterclock.cli.status import page
 from waterclock.runtime.inprocess import InProcessRunner
 from waterclock.runtime.metrics import observed as observing
 from waterclock.runtime.metrics.alerts import check
-from waterclock.runtime.metrics.figures import Spread, Stage, Straggler, StreamRecent, Task, VertexRecent
+from waterclock.runtime.metrics.figures import (
+    SnapshotStatus,
+    Spread,
+    Stage,
+    Straggler,
+    StreamRecent,
+    Task,
+    VertexRecent,
+)
 from waterclock.runtime.metrics.gather import apps
 from waterclock.runtime.metrics.prometheus import METRICS, text
 from waterclock.runtime.metrics.watch import Watch
@@ -46,6 +54,7 @@ RECENT = VertexRecent(
 )
 BUSY = replace(
     FINE,
+    snapshots=SnapshotStatus(2, 1, 1, 12.0, 0.5),
     streams=(
         replace(
             STREAM, cti=T0, lag=2.5, recent=StreamRecent(1200.0, 1000, 3, 1), backlogs={"out": 40},
@@ -78,6 +87,8 @@ ALERT straggler since 2025-10-09 08:53:20 (12.0 s): vertex out, stage 1, task 3 
 ALERT bad since 2025-10-09 08:53:20 (12.0 s): stream clicks
   1 bad or quarantined rows in ten minutes (value 1, threshold 1)
   Divert them (on_bad='divert', ahead='quarantine'), read them in that side stream, and mend what sends them.
+
+global snapshots: 2 complete, the newest begun 12.0 s ago; 1 on the way, the oldest begun 500 ms ago; 1 abandoned
 
 stream   rows  rows/s  late  bad  set aside  CTI                  behind  moved      last row   idle  to take
 clicks  1,000  1,200      3    1          2  2025-10-09 08:53:20  2.5 s   1.0 s ago  1.0 s ago    no       40

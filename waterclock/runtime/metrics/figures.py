@@ -182,6 +182,22 @@ class SinkStatus:
 
 
 @dataclass(frozen=True)
+class SnapshotStatus:
+    """The global snapshots of an app that the store knows."""
+
+    complete: int = 0
+    """Kept."""
+    pending: int = 0
+    """On their way."""
+    abandoned: int = 0
+    """Of the last ones."""
+    complete_age: float | None = None
+    """Since the newest complete one was begun."""
+    pending_age: float | None = None
+    """Since the oldest one on its way was begun."""
+
+
+@dataclass(frozen=True)
 class Disk:
     """Where the store is."""
 
@@ -225,6 +241,7 @@ class Status:
     sync_seconds: float | None = None
     """How long it took to make commits durable, the last time."""
     disk: Disk = field(default=Disk(0, 0))
+    snapshots: SnapshotStatus = SnapshotStatus()
 
     @property
     def healthy(self) -> bool:

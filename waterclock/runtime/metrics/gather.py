@@ -12,6 +12,7 @@ from waterclock.runtime.metrics.alerts import check
 from waterclock.runtime.metrics.figures import (
     Disk,
     SinkStatus,
+    SnapshotStatus,
     Status,
     StreamRecent,
     StreamStatus,
@@ -72,6 +73,7 @@ def status_of(catalog: Catalog, observed: Observed, now: float) -> Status:
         restarts=max(0, catalog.leases.taken(f"app {observed.app}") - 1),
         sync_seconds=observed.sync_seconds,
         disk=Disk(usage.used + usage.free, usage.free),  # what only root may use is not counted
+        snapshots=_snapshots(catalog, observed.app, now),
     )
 
 
@@ -94,6 +96,17 @@ def _stream(row: StreamRow, backlogs: dict[str, int], recent: StreamRecent, now:
     )
 
 
+def _snapshots(catalog: Catalog, app: str, now: float) -> SnapshotStatus:
+    begun: dict[str, list[int]] = {"complete": [], "pending": [], "abandoned": []}
+    for each in catalog.snapshots.of(app):
+        begun[each.state].append(each.requested)
+    return SnapshotStatus(
+        **{state: len(times) for state, times in begun.items()},
+        complete_age=_age(max(begun["complete"], default=None), now),
+        pending_age=_age(min(begun["pending"], default=None), now),
+    )
+
+
 def _vertex(
     catalog: Catalog, vertex: Vertex, snapshot: Snapshot, rows: Mapping[str, StreamRow], recent: VertexRecent,
     now: float,
@@ -105,7 +118,7 @@ def _vertex(
     return VertexStatus(
         vertex.name,
         vertex.epoch,
-        vertex.durable,
+        vertex.stored,  # state that is saved seldom is no reason to worry: it can be computed again
         rows_in=sum(taken.values()),
         rows_out=snapshot.output_end,
         backlog=sum(rows[name].next - at for name, at in taken.items()),
