@@ -22,13 +22,16 @@ from bench import (
     operators,
     optimizer,
     overhead,
+    rebuild,
     recovery,
+    snapshots,
 )
 from bench.common import REPOSITORY, SUMMARY, ChildFailed, Section, Settled, Table, machine, report
 from bench.expected import WrongAnswer
 
 ALGEBRA = {"join": join, "bounded": bounded, "operators": operators, "growth": growth, "memory": memory,
-           "hotkey": hotkey, "nexmark": nexmark, "optimizer": optimizer, "recovery": recovery}  # fmt: skip
+           "hotkey": hotkey, "nexmark": nexmark, "optimizer": optimizer, "recovery": recovery,
+           "rebuild": rebuild, "snapshots": snapshots}  # fmt: skip
 NAMES = ("hopping", "latency", "overhead", "idle", *ALGEBRA)
 
 

@@ -69,7 +69,7 @@ class Sizes:
 
 
 FULL = Sizes(Load(seconds=45), 20, 10, 2, (20, 10), ("in-memory", "rocksdb"), 3)
-QUICK = Sizes(Load(seconds=20, rate=500), 6, 3, 1, (4, 2), ("in-memory",), 1)
+QUICK = Sizes(Load(seconds=25, rate=200), 15, 3, 1, (4, 2), ("in-memory",), 1)
 
 
 @dataclass(frozen=True)
