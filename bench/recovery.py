@@ -43,7 +43,7 @@ from bench.expected import compare
 from bench.join import MORE_SETTINGS
 from bench.latency_waterclock import next_start
 from bench.loss import destroy, undurable
-from bench.recovery_sender import EVERY, first_match, wanted
+from bench.recovery_sender import EVERY, first_match, matches, wanted
 from waterclock.catalog import Catalog
 
 PATIENCE = 60.0
@@ -182,9 +182,8 @@ def waterclock_run(sizes: Sizes, way: Way, into: Runs) -> Outage:
             child("bench.recovery_waterclock", {**asked, "standby": True, "driver": "b"})
         sender = child("bench.recovery_sender", {**_sent(sizes), "how": "push", "store": str(store)})
         load = sizes.load
-        matches = load.batches * load.batch - first_match(load, sizes.behind)
-        watched = {"store": str(store), "what": "rows", "wanted": matches, "pause": 0.005, "target": str(target),
-                   "deadline": time.time() + load.seconds + PATIENCE}  # fmt: skip
+        watched = {"store": str(store), "what": "rows", "wanted": matches(load, sizes.behind), "pause": 0.005,
+                   "target": str(target), "deadline": time.time() + load.seconds + PATIENCE}  # fmt: skip
         watcher = child("bench.watch", watched)
         start_ms = next_start()
         _begin(sender, start_ms)

@@ -21,6 +21,10 @@ def first_match(load: Load, behind: int) -> int:
     return behind * 1000 // TICK_MS * load.batch
 
 
+def matches(load: Load, behind: int) -> int:
+    return load.batches * load.batch - first_match(load, behind)
+
+
 def rows(load: Load, behind: int, right: bool, first: int, end: int, start_ms: int) -> pl.DataFrame:
     """Of the ticks ``[first, end)``: an event of the right matches the left one ``behind`` seconds before."""
     number = np.arange(first * load.batch, end * load.batch, dtype=np.int64)

@@ -80,7 +80,7 @@ def measure(sizes: Sizes, tell: Callable[[str], None]) -> Section:
     if len(rows) != 1:
         raise ValueError(f"the runs differ in their output: {sorted(rows)} rows")
     table = Table(["snapshots", "every, s", "run time, s", "overhead, %", "snapshots begun", "until complete, s",
-                   "state at the end, MB", "runs"])  # fmt: skip
+                   "largest state, MB", "runs"])  # fmt: skip
     for (kind, interval), runs in every_one.items():
         table.rows.append(
             [kind, "-" if interval is None else f"{interval:g}", spread(runs.seconds, 2),
@@ -111,8 +111,8 @@ def measure(sizes: Sizes, tell: Callable[[str], None]) -> Section:
 def _settings(sizes: Sizes) -> list[str]:
     pairs = sizes.pairs
     return [
-        f"program: join on key, map, sum and count by group ({sizes.groups:,}) over {sizes.window} s, map, count by "
-        "hundredth of the groups; with the map before the join six operators and three exchanges, in three vertices",
+        f"program: map, join on key, map, sum by group ({sizes.groups:,}) over {sizes.window} s, map, count by "
+        "hundredth of the groups: six operators and three exchanges, in three vertices",
         f"input: two streams of {pairs.rows:,} events of {16 + PAIR_PAYLOAD} bytes in Parquet files, "
         f"{pairs.seconds} s of event time, lateness allowance {SLACK / 1e6:g} s; events of the left live "
         f"{sizes.lives[0]} s, which is the state, those of the right {sizes.lives[1]} s",

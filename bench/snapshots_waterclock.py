@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from waterclock.runtime.vertex import VertexWorker
 
 APP = "snapshots"
 VERTICES = ("joined", "summed", "out")
+LOOK = 0.25
+"""Seconds between looks at the size of the state."""
 
 
 def declare(given: dict[str, Any]) -> wc.App:
@@ -27,9 +30,9 @@ def declare(given: dict[str, Any]) -> wc.App:
         for number, (files, life) in enumerate(zip(given["inputs"], given["lives"], strict=True))
     )
     never = wc.checkpoint("1h")  # only snapshots make state durable
-    left.join(right.select("key"), on="key").into("joined", recovery=never)
-    joined = app.read("joined").select(group=wc.col("key") % given["groups"], size=wc.col("payload").length())
-    summed = joined.group_by("group").tumbling(f"{given['window']}s").agg(n=wc.count(), size=wc.sum("size"))
+    joined = left.join(right.select("key"), on="key")
+    joined.select(group=wc.col("key") % given["groups"], size=wc.col("payload").length()).into("joined", recovery=never)
+    summed = app.read("joined").group_by("group").tumbling(f"{given['window']}s").agg(n=wc.count(), size=wc.sum("size"))
     summed.into("summed", recovery=never)
     few = app.read("summed").select("n", "size", few=wc.col("group") % 100)
     few.group_by("few").tumbling(f"{given['window']}s").agg(groups=wc.count(), n=wc.sum("n")).into(
@@ -51,20 +54,42 @@ def stop_the_world() -> None:
     VertexWorker.turn = turn_or_wait  # type: ignore[method-assign]
 
 
+class Largest(threading.Thread):
+    """Looks at the bytes of live state now and then."""
+
+    def __init__(self, store: str) -> None:
+        super().__init__(daemon=True)
+        self._store = store
+        self._over = threading.Event()
+        self.bytes = 0
+
+    def run(self) -> None:
+        catalog = Catalog.open(self._store, create=True)
+        while not self._over.wait(LOOK):
+            self.bytes = max(self.bytes, sum(catalog.epochs.state_size(vertex)[2] for vertex in VERTICES))
+        catalog.close()
+
+    def end(self) -> int:
+        self._over.set()
+        self.join()
+        return self.bytes
+
+
 def main() -> None:
     given = arguments()
     if given["synchronous"]:
         stop_the_world()
     app = declare(given)
+    largest = Largest(given["store"])
+    largest.start()
     found = drain(app, Path(given["log"]))
+    state = largest.end()
     catalog = Catalog.open(given["store"])
     taken = catalog.snapshots.of(APP)
     say(
-        "result", seconds=found["commits"][-1][0] - found["ready"],
-        state=sum(catalog.epochs.state_size(vertex)[2] for vertex in VERTICES),
-        snapshots=max((each.id for each in taken), default=0),
+        "result", seconds=found["commits"][-1][0] - found["ready"], state=state,
+        snapshots=max((each.id for each in taken), default=0), rows=catalog.streams.get("out").next,
         waits=[(each.finished - each.requested) / 1e6 for each in taken if each.finished is not None],
-        rows=catalog.streams.get("out").next,
     )  # fmt: skip
     catalog.close()
 
