@@ -12,8 +12,8 @@ from bench.common import REPOSITORY, Settled
 
 Points = Sequence[tuple[float, float]]
 
-WIDTH, HEIGHT = 760, 400
-LEFT, RIGHT, TOP, BOTTOM = 64, 220, 36, 48
+WIDTH, HEIGHT = 860, 400
+LEFT, RIGHT, TOP, BOTTOM = 64, 270, 36, 48
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#000000", "#e69f00", "#56b4e9")
 """Which those who do not see all colours can tell apart."""
 

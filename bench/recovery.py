@@ -81,7 +81,8 @@ class Way:
 
     @property
     def title(self) -> str:
-        return f"{self.strategy}, " + ("a second driver runs" if self.standby else "restarted")
+        beside = "two drivers" if self.strategy == "replicate" else "warm standby"
+        return f"{self.strategy}, {beside if self.standby else 'restarted'}"
 
 
 WAYS = (Way("checkpoint", False), Way("replay", False), Way("replicate", True), Way("checkpoint", True))
@@ -342,9 +343,9 @@ def _settings(sizes: Sizes) -> list[str]:
         f"are the latency before. Recovered: the first commit whose median latency is at most {BACK:g} times that",
         f"Waterclock: live mode on {MASTER}, defaults; rows are pushed. Restarted: what was committed and not synced "
         "is overwritten with zeros (state behind the last checkpoint, with replay all state; output that was not "
-        "stored), then the same command runs at once. A second driver: another process with its own Spark runs "
-        "from the start, nothing is destroyed; with replicate it computes each epoch too, with checkpoint it "
-        "only waits to take over",
+        "stored), then the same command runs at once. Two drivers, warm standby: another process with its own Spark "
+        "runs from the start, nothing is destroyed; with replicate it computes each epoch too, as a standby it only "
+        "waits to take over",
         f"Structured Streaming: {MASTER}, Parquet files renamed into two folders, watermarks of 0 s, append mode, "
         "Parquet file sink, trigger as fast as possible, checkpoint on the same disk, nothing destroyed; "
         "the same command runs at once; formats of state "
