@@ -96,7 +96,7 @@ class Outage:
     """The median latency before."""
     worst: float
     recovery: float | None
-    """Seconds from the failure to the first commit whose results (their median) are back; None: not in this run."""
+    """Seconds from the failure to the first commit in time of events that were sent after it; None: not in this run."""
     gap: float
     """The longest time without a commit, from the last one before the failure on."""
     curve: list[tuple[float, float]]
@@ -110,10 +110,11 @@ class Outage:
         if not before.height:
             raise ValueError("no result was seen before the failure")
         usual = float(before["latency"].median())  # type: ignore[arg-type]
-        commits = rows.group_by("seen").agg(pl.col("latency").median()).sort("seen")
-        after = commits.filter(pl.col("seen") >= killed)
-        back = after.filter(pl.col("latency") <= BACK * usual)["seen"]
-        times = pl.concat([commits.filter(pl.col("seen") < killed)["seen"].tail(1), after["seen"]])
+        # Not what was on its way: the results of events that were sent after the failure.
+        later = rows.filter(pl.col("sent") >= killed).group_by("seen").agg(pl.col("latency").median()).sort("seen")
+        back = later.filter(pl.col("latency") <= BACK * usual)["seen"]
+        times = rows["seen"].unique().sort()
+        times = times.filter(times >= before["seen"].max())
         second = ((pl.col("sent") - start) / SLICE).floor() * SLICE
         curve = rows.group_by(second.alias("second")).agg(pl.col("latency").median()).sort("second").rows()
         return Outage(
@@ -340,7 +341,8 @@ def _settings(sizes: Sizes) -> list[str]:
         f"{sizes.lives[1]} s, its match was sent {sizes.behind} s before; "
         f"{first_match(load, sizes.behind):,} events of the right have none",
         f"at second {sizes.kill} the driver with its JVM and workers gets SIGKILL; results from second {sizes.warm} on "
-        f"are the latency before. Recovered: the first commit whose median latency is at most {BACK:g} times that",
+        f"are the latency before. Recovered: the first commit of events sent after the kill whose median latency is at "
+        f"most {BACK:g} times that",
         f"Waterclock: live mode on {MASTER}, defaults; rows are pushed. Restarted: what was committed and not synced "
         "is overwritten with zeros (state behind the last checkpoint, with replay all state; output that was not "
         "stored), then the same command runs at once. Two drivers, warm standby: another process with its own Spark "
