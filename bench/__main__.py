@@ -10,12 +10,28 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from bench import bounded, growth, hopping, hotkey, join, latency, memory, nexmark, operators, optimizer, overhead
+from bench import (
+    bounded,
+    growth,
+    hopping,
+    hotkey,
+    join,
+    latency,
+    memory,
+    nexmark,
+    operators,
+    optimizer,
+    overhead,
+    rebuild,
+    recovery,
+    snapshots,
+)
 from bench.common import REPOSITORY, SUMMARY, ChildFailed, Section, Settled, Table, machine, report
 from bench.expected import WrongAnswer
 
 ALGEBRA = {"join": join, "bounded": bounded, "operators": operators, "growth": growth, "memory": memory,
-           "hotkey": hotkey, "nexmark": nexmark, "optimizer": optimizer}  # fmt: skip
+           "hotkey": hotkey, "nexmark": nexmark, "optimizer": optimizer, "recovery": recovery,
+           "rebuild": rebuild, "snapshots": snapshots}  # fmt: skip
 NAMES = ("hopping", "latency", "overhead", "idle", *ALGEBRA)
 
 

@@ -84,6 +84,8 @@ class Section:
     notes: list[str]
     summary: list[list[str]]
     """measure, Waterclock, Structured Streaming, ratio"""
+    figure: str | None = None
+    """A drawing's place, as seen from the results."""
 
 
 SUMMARY = ["measure", "Waterclock", "Structured Streaming", "Waterclock's advantage"]
@@ -98,6 +100,8 @@ def report(sections: Sequence[Section], head: Sequence[str], remarks: Sequence[s
     parts += ["## Summary", "Medians of runs, least..greatest in brackets.", summary.markdown()]
     for section in sections:
         parts += [f"## {section.title}", section.table.markdown()]
+        if section.figure is not None:
+            parts.append(f"![{section.title}]({section.figure})")
         for caption, lines in (("Settings", section.settings), ("What is and is not included", section.notes)):
             if lines:
                 parts += [f"{caption}:", "\n".join(f"* {line}" for line in lines)]

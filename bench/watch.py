@@ -54,8 +54,7 @@ def rows(catalog: Catalog, wanted: int, deadline: float, pause: float, target: P
         row = catalog.streams.get(VERTEX)
         now = time.time()
         for mark, seen in ((row.next, visible), (row.durable, durable)):
-            if mark > (seen[-1][0] if seen else 0):
-                seen.append((mark, now))
+            _note(seen, mark, now)
         if surplus_until is None and row.next >= wanted:
             surplus_until = now + 1.0  # rows that should not be there would come now
         time.sleep(pause)
@@ -64,6 +63,15 @@ def rows(catalog: Catalog, wanted: int, deadline: float, pause: float, target: P
         target
     )
     say("rows", rows=frame.height, looks=len(visible))
+
+
+def _note(seen: list[tuple[int, float]], mark: int, now: float) -> None:
+    """Rows that were rolled back are there when they have been computed again; those before them stay."""
+    before = now
+    while seen and mark < seen[-1][0]:
+        before = seen.pop()[1]
+    if mark > (seen[-1][0] if seen else 0):
+        seen.append((mark, before))
 
 
 def _seen(marks: list[tuple[int, float]], height: int, name: str) -> pl.Series:
