@@ -17,7 +17,6 @@ from tests.chaos.programs import PROGRAMS
 from tests.chaos.storm import PATIENCE, RIVALS, Failed, Process, Storm
 from tests.recovery.test_power_cut import undurable
 from waterclock.catalog import Catalog
-from waterclock.catalog.leases import app_lease
 from waterclock.cli.main import main
 from waterclock.crashpoints import PLACES, RARE
 
@@ -89,13 +88,12 @@ def freeze(storm: Storm) -> None:
         old = storm.up()
     old.send(signal.SIGSTOP)
     storm.driver = None
-    before = _taken(storm)
     time.sleep(1.5 * LEASE)
     storm.up()
-    replaced = storm.pause(4.0, lambda: _taken(storm) > before)
+    replaced = storm.pause(4.0, lambda: _leads(storm))
     storm.pause(storm.choose.random() * 1.5)
     storm.tell("driver: the frozen one wakes up")
-    if not replaced and _taken(storm) == before:  # it sleeps in a transaction, and so nobody can do anything
+    if not replaced and not _leads(storm):  # it sleeps in a transaction, and so nobody can do anything
         if storm.driver is not None:
             storm.driver.kill()
         old.send(signal.SIGCONT)
@@ -106,15 +104,9 @@ def freeze(storm: Storm) -> None:
     return _end(storm, 0.5, "driver after a takeover")
 
 
-def _taken(storm: Storm) -> int:
-    """How often drivers have taken the store."""
-    catalog = storm.catalog()
-    if catalog is None:
-        return 0
-    try:
-        return catalog.leases.taken(app_lease(storm.program))
-    finally:
-        catalog.close()
+def _leads(storm: Storm) -> bool:
+    """Whether it is the one that the storm takes for it: a frozen one may have taken the lease just before."""
+    return storm.driver is not None and storm.leader() == storm.driver.job.driver
 
 
 def power(storm: Storm) -> None:
@@ -338,12 +330,11 @@ def takeover(storm: Storm) -> None:
     if not storm.pause(10.0, lambda: _there(storm) or not old.alive):
         return _end(storm, 0.5, "driver")
     storm.pause(2.0 if at else storm.choose.random(), lambda: not old.alive or _stopped(old.pid))
-    before = _taken(storm)
     killed = "killed" if how == signal.SIGKILL else "frozen"
     storm.tell(f"drivers: the one that leads is {killed}{f' at {at}' if at else ''}")
     old.send(how)
     storm.promote()
-    if not storm.pause(PATIENCE if how == signal.SIGKILL else 4.0, lambda: _taken(storm) > before):
+    if not storm.pause(PATIENCE if how == signal.SIGKILL else 4.0, lambda: _leads(storm)):
         if how == signal.SIGKILL:
             raise storm.hangs(heir, "does not take over")
         old.send(signal.SIGCONT)  # it sleeps in a transaction
@@ -394,12 +385,11 @@ def move(storm: Storm) -> None:
         storm.killed("driver that is moved to")
     else:
         storm.tell(f"drivers: the one that {', '.join(chosen)} move from is killed")
-        before = _taken(storm)
         if leader.kill():
             storm.killed("driver that is moved from")
         storm.check(leader)
         storm.promote()
-        if not storm.pause(PATIENCE, lambda: _taken(storm) > before or not other.alive):
+        if not storm.pause(PATIENCE, lambda: _leads(storm) or not other.alive):
             raise storm.hangs(other, "does not take over")
         storm.counts["takeover"] += 1
     storm.pause(storm.choose.random())
