@@ -26,6 +26,8 @@ from waterclock.streams import Declaration
 
 CHUNKS = 40
 ROWS = 50
+EVERY_EPOCH = wc.checkpoint(epochs=1)
+"""So that trimming and compaction, which wait for it, happen in a short run."""
 
 
 def rows(chunk: int) -> pl.DataFrame:
@@ -77,9 +79,9 @@ def build(store: str, sink: str, **options: Any) -> wc.App:
     shown = events.filter(amount > -300).clip_join(events.filter(amount > 450), on="user")  # state that is removed
     shown = shown.anti_join(events.filter(amount < -450), on="user")  # and time that is held back
     big = shown.group_by("user").hopping("1s", "500ms", result="window")
-    big.agg(n=wc.count(), total=wc.sum("amount"), top=wc.max("amount")).into("per_user")
+    big.agg(n=wc.count(), total=wc.sum("amount"), top=wc.max("amount")).into("per_user", recovery=EVERY_EPOCH)
     totals = app.read("per_user").filter(wc.col("n") > 1).tumbling("2s").agg(users=wc.count(), n=wc.sum("n"))
-    totals.to(wc.jsonl(sink), name="totals")
+    totals.to(wc.jsonl(sink), name="totals", recovery=EVERY_EPOCH)
     return app
 
 
