@@ -59,7 +59,7 @@ for name, rows in FILES.items():
 
 
 @wc.function(returns="int", per_row=True)
-def half(cost):
+def halved(cost):
     if cost % 2:
         raise ValueError(f"{cost} is odd")
     return cost // 2

@@ -178,7 +178,7 @@ QUERY = {
         "What happens to events for which a Python function of `WHERE` or of the SELECT list fails: the run fails (the "
         "default), they are left out, or they also go to the stream `output.dead`. More than `LIMIT` of them since the "
         "beginning fail the run. Not together with aggregates.",
-        "SELECT who, half(cost) AS half\nFROM calls\nON ERROR SKIP LIMIT 100",
+        "SELECT who, halved(cost) AS half\nFROM calls\nON ERROR SKIP LIMIT 100",
     ),
     "WITH name AS": Clause(
         "WITH name AS (query), ... query",
