@@ -146,6 +146,29 @@ def test_lost_state_is_had_again(query: str, strategy: str, tasks: int, make_app
 
 
 @pytest.mark.usefixtures("unsaved")
+def test_what_goes_by_the_cuts_is_rebuilt_by_them(make_app: Make, tmp_path: Path) -> None:
+    """Early results are numbered by how often they were given: only the recorded epochs give that again."""
+    for name in ("undisturbed", "disturbed"):
+        for cut in (slice(0, 120), slice(120, 240), slice(240, 360)):
+            app = make_app(name, store=tmp_path / name, epoch_rows=25)
+            columns = {"ts": "timestamp", "k": str, "v": "bigint"}
+            a = app.stream("a", columns, time="ts", slack="10s")
+            a.group_by("k").tumbling("20s", early="8s").agg(n=wc.count()).into("out", recovery=wc.checkpoint("1h"))
+            a.push(rows(0)[cut])
+            app.run(mode="offline")
+            catalog = Catalog.open(tmp_path / name)
+            lost = fresh(catalog, catalog.epochs.get("out"))
+            assert lost, "the test needs something to lose"
+            if name == "disturbed":
+                destroy(tmp_path / name, lost)
+            catalog.close()
+    catalog = Catalog.open(tmp_path / "disturbed")
+    assert catalog.epochs.get("out").counters["rebuilds"] == 2
+    catalog.close()
+    assert answer(tmp_path / "disturbed") == answer(tmp_path / "undisturbed")
+
+
+@pytest.mark.usefixtures("unsaved")
 def test_only_the_keys_that_lost_their_state_are_computed(make_app: Make, tmp_path: Path) -> None:
     app = make_app(store=tmp_path / "store", epoch_rows=25)
     streams = declare(app, "joined", wc.checkpoint("1h"))

@@ -247,14 +247,6 @@ class Epochs:
         )
         return Intent.from_json(rows[0][0]) if rows else None
 
-    def intents(self, vertex: str, after: int, upto: int) -> list[Intent]:
-        """Of the epochs behind ``after``, up to and with ``upto``."""
-        rows = self._db.query(
-            "SELECT intent FROM epochs WHERE vertex = ? AND epoch > ? AND epoch <= ? ORDER BY epoch",
-            vertex, after, upto,
-        )  # fmt: skip
-        return [Intent.from_json(row[0]) for row in rows]
-
     def unfinished(self, vertex: str) -> int:
         """How many epochs are written down and not committed."""
         rows = self._db.query("SELECT count(*) FROM epochs WHERE vertex = ? AND snapshot IS NULL", vertex)

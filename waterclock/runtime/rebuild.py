@@ -6,7 +6,7 @@ steps, in parallel, and their output is thrown away: it is stored already.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 from waterclock import crashpoints
@@ -15,8 +15,8 @@ from waterclock.expr import Expr
 from waterclock.hashing import ranges
 from waterclock.lang.sql.predicate import predicate
 from waterclock.optimizer.cut import VertexPlan
-from waterclock.optimizer.parallelism import Tasks
 from waterclock.plan import Apply, Node, WindowAggregate
+from waterclock.runtime.coordinator import Splitting
 from waterclock.runtime.pieces import grouped, kept_runs, pieces_of, times_of
 from waterclock.runtime.recovery import EVERY_KEY, base_of
 from waterclock.runtime.runner import Runner
@@ -24,8 +24,6 @@ from waterclock.runtime.store import Store
 from waterclock.runtime.task import Program, Step
 from waterclock.state import Run
 from waterclock.time import BEGINNING, FOREVER
-
-Splitting = Callable[[Mapping[str, int], Mapping[str, int]], Tasks]
 
 
 def rebuild(store: Store, program: Program, runner: Runner, split: Splitting, max_rows: int) -> None:
@@ -83,7 +81,7 @@ def _steps(
 ) -> Iterator[Intent]:
     """What was taken between the base and now, in pieces as large as epochs may be."""
     if any(map(_is_about_epochs, _nodes(plan.root))):
-        yield from catalog.epochs.intents(plan.name, base.epoch, vertex.epoch)
+        yield from (intent for intent, _ in catalog.epochs.recorded(plan.name, base.epoch, vertex.epoch))
         return
     goal = catalog.epochs.snapshot(plan.name)
     positions, ctis = dict(base.positions), dict(base.ctis)
