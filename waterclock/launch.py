@@ -20,7 +20,7 @@ from waterclock.handle import Handle
 from waterclock.optimizer import Statistics, VertexPlan, cut, optimize, share
 from waterclock.optimizer.cycles import advances
 from waterclock.optimizer.recovery import chosen
-from waterclock.plan import Node, explain
+from waterclock.plan import Node, explain, user_code
 from waterclock.plan.guarded import DEAD_ROWS, dead_stream, has_dead_letters
 from waterclock.plan.strategy import Strategy
 from waterclock.runtime.barriers import Barriers, Snapshots
@@ -38,12 +38,16 @@ from waterclock.runtime.measured import measured
 from waterclock.runtime.metrics.alerts import Alerts
 from waterclock.runtime.metrics.watch import Watch
 from waterclock.runtime.pump import Pump
+from waterclock.runtime.rebuild import rows_since
 from waterclock.runtime.recovery import check_tail
 from waterclock.runtime.runner import Runner
 from waterclock.runtime.store import Store
 from waterclock.runtime.task import Program
 from waterclock.runtime.vertex import POLL, VertexWorker
 from waterclock.streams import Declaration
+
+ALONE = 1_000_000
+"""Rows that are taken again in the driver sooner than Spark has started."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +119,8 @@ def start(app: Declared, mode: str, twice: bool = False, driver: str | None = No
         if standby or mode != "offline":
             (store.go_by if standby else store.keep_lease)(catalog.leases.join(app.name, me, app.lease_micros))
         plans = _known_plans(app, catalog) if standby else _prepared(app, store)
-        runner = TwiceRunner() if twice else runner_of(app, mode)  # where steps run: here, or on Spark
+        at_once = not standby and _goes_on(app, catalog, plans)
+        runner = TwiceRunner() if twice else runner_of(app, mode, at_once)  # where steps run: here, or on Spark
         vertices = [_vertex(app, store, plan, runner) for plan in plans.values()]
         assignment = Assignment(store, app.name, me, vertices) if mode != "offline" else None
         parts = _parts(app, store, plans, runner, vertices, assignment)
@@ -278,13 +283,27 @@ def _vertex(app: Declared, store: Store, plan: VertexPlan, runner: Runner) -> Ve
     return VertexWorker(store, program, runner, app.epoch_rows, app.tasks, app.statistics, feedback)
 
 
-def runner_of(app: Declared, mode: str) -> Runner:
+def _goes_on(app: Declared, catalog: Catalog, plans: Mapping[str, VertexPlan]) -> bool:
+    """Whether its epochs need not wait for Spark: it has run before, so that Spark is known to start, nothing that
+    users wrote can take the driver down, and there is no more state to rebuild than one process does meanwhile."""
+    ours = [vertex for vertex in catalog.epochs.vertices() if vertex.app == app.name]
+    return (
+        any(vertex.epoch >= 0 for vertex in ours)
+        and not user_code(*(plan.root for plan in plans.values()))
+        and all(vertex.lost is None or rows_since(catalog, vertex) < ALONE for vertex in ours)
+    )
+
+
+def runner_of(app: Declared, mode: str, at_once: bool = False) -> Runner:
+    """``at_once``: steps run in this process until Spark has started."""
     if mode == "offline":
         return InProcessRunner()
     from waterclock.runtime.spark.interrupt import interruptible  # Java is needed only here
     from waterclock.runtime.spark.runner import SparkRunner
+    from waterclock.runtime.spark.starting import StartingRunner
 
-    return interruptible(lambda: SparkRunner(app.name, app.master, dict(app.spark), len(app.outputs)))
+    spark = partial(SparkRunner, app.name, app.master, dict(app.spark), len(app.outputs))
+    return StartingRunner(spark) if at_once else interruptible(spark)
 
 
 def _clocks(app: Declared, store: Store, pumps: list[Pump]) -> list[IdleClock]:

@@ -74,7 +74,7 @@ def run(job: Job) -> None:
     _arm(job)
     _shift_clock(job.jumps)
     if job.master is None:
-        launch.runner_of = lambda app, mode: InProcessRunner()
+        launch.runner_of = lambda *_: InProcessRunner()
     said = "ended"
     try:
         JOBS[job.what](job)

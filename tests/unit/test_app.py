@@ -303,7 +303,7 @@ def test_the_lease_is_kept_through_a_slow_start(
     app = make_app(lease="300ms")
     declared(app).into("out")
 
-    def slow(self: wc.App, mode: str) -> InProcessRunner:
+    def slow(*_: object) -> InProcessRunner:
         nonlocal now
         catalog = Catalog.open(tmp_path / "store")
         for _ in range(4):  # together longer than the lease

@@ -133,7 +133,7 @@ def test_no_more_are_begun_than_may_be_on_their_way(make_app: MakeApp, tmp_path:
 @pytest.fixture
 def running(make_app: MakeApp, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Handle, wc.SourceStream]]:
     """A live run whose steps are done in this process."""
-    monkeypatch.setattr(launch, "runner_of", lambda app, mode: InProcessRunner())
+    monkeypatch.setattr(launch, "runner_of", lambda *_: InProcessRunner())
 
     def run(**options: object) -> tuple[Handle, wc.SourceStream]:
         app, events = declare(make_app, **options)

@@ -76,6 +76,12 @@ def _computed(
     return added
 
 
+def rows_since(catalog: Catalog, vertex: Vertex) -> int:
+    """How many it has taken since the state that survives anything."""
+    base, now = catalog.epochs.durable_snapshot(vertex).positions, catalog.epochs.snapshot(vertex.name).positions
+    return sum(end - base.get(stream, 0) for stream, end in now.items())
+
+
 def _steps(
     catalog: Catalog, plan: VertexPlan, vertex: Vertex, base: Snapshot, split: Splitting, max_rows: int
 ) -> Iterator[Intent]:

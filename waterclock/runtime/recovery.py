@@ -81,20 +81,21 @@ def base_of(catalog: Catalog, vertex: Vertex) -> list[tuple[int, Run]]:
 def _lose(store: Store, plan: VertexPlan, vertex: Vertex, damaged: list[Run]) -> None:
     """Gives up the state of the keys that a damaged run is about; it is rebuilt from the base."""
     epochs = store.catalog.epochs
-    base = dict(base_of(store.catalog, vertex))
-    now = dict(epochs.runs(plan.name))
-    fresh = {number: run for number, run in now.items() if number not in base}
-    merged = {number: run for number, run in base.items() if number not in now}
-    ranges = [*(vertex.lost or ()), *((run.least_hash, run.greatest_hash + 1) for run in damaged)]
-    lost = closure(ranges, [*fresh.values(), *merged.values()]) if can_be_partial(plan) else EVERY_KEY
-    gone = [number for number, run in fresh.items() if _inside(run, lost)]
-    revived = [number for number, run in merged.items() if _inside(run, lost)]
 
     def lose() -> None:
-        if epochs.standing(plan.name).generation == vertex.generation:  # no other driver has done it
-            epochs.lose(plan.name, lost, gone, revived)
-            store.catalog.snapshots.abandon(plan.name, vertex.durable, vertex.epoch)
-            epochs.count(plan.name, {"rebuilds": 1})
+        now = epochs.get(plan.name)  # looked up here: a keeper may have moved the mark just before
+        if now.generation != vertex.generation:
+            return  # another driver has done it
+        base, live = dict(base_of(store.catalog, now)), dict(epochs.runs(plan.name))
+        fresh = {number: run for number, run in live.items() if number not in base}
+        merged = {number: run for number, run in base.items() if number not in live}
+        ranges = [*(now.lost or ()), *((run.least_hash, run.greatest_hash + 1) for run in damaged)]
+        lost = closure(ranges, [*fresh.values(), *merged.values()]) if can_be_partial(plan) else EVERY_KEY
+        gone = [number for number, run in fresh.items() if _inside(run, lost)]
+        revived = [number for number, run in merged.items() if _inside(run, lost)]
+        epochs.lose(plan.name, lost, gone, revived)
+        store.catalog.snapshots.abandon(plan.name, now.durable, now.epoch)
+        epochs.count(plan.name, {"rebuilds": 1})
 
     store.catalog.transact(lose, store.lease, durable=True)
 

@@ -8,10 +8,13 @@ from waterclock.runtime.task import Program, Report, Step
 
 
 class Runner(Protocol):
-    cores: int
-    """How many tasks can run at once."""
-    threads: int
-    """How many of them in one process, where they need no exchange."""
+    @property
+    def cores(self) -> int:
+        """How many tasks can run at once, by what has started until now."""
+
+    @property
+    def threads(self) -> int:
+        """How many of them in one process, where they need no exchange."""
 
     def run(self, program: Program, step: Step, following: Step | None = None) -> list[Report]:
         """Runs every task of the step; raises if one cannot be done.

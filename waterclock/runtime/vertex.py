@@ -96,7 +96,8 @@ class VertexWorker:
         self._stop_requested = threading.Event()
         self._peers: dict[str, VertexWorker] = {}
         self._in_driver = InProcessRunner()
-        self._parallelism = Parallelism(program.plan, most_tasks or runner.cores, runner.threads, statistics)
+        self._most_tasks = most_tasks
+        self._known = Parallelism(program.plan, most_tasks or runner.cores, runner.threads, statistics)
         self._tasks: int | None = None
         """What the user said with ``waterclock scale``."""
         self._predicates: dict[int, Expr] = {}
@@ -247,6 +248,14 @@ class VertexWorker:
         self._tasks, standing = self.store.catalog.epochs.heard(self.vertex)
         self._overtaken = standing != self._standing
         self._coordinator.filters = tuple(each.id for each in self.store.catalog.filters.holding(self.vertex))
+
+    @property
+    def _parallelism(self) -> Parallelism:
+        """By the runner as it is now: one that starts has few cores first."""
+        most, threads = self._most_tasks or self.runner.cores, self.runner.threads
+        if (self._known.most, self._known.threads) != (most, threads):
+            self._known = replace(self._known, most=most, threads=threads)
+        return self._known
 
     def _split(self, rows: Mapping[str, int], flows: Mapping[str, int]) -> parallelism.Tasks:
         if self._tasks is None:
