@@ -75,7 +75,8 @@ class World:
             case "vertex":
                 self.chance.choice(parts.vertices).turn()
             case "begin":
-                self.catalog.snapshots.begin("random", self.chance.choice([None, None, f"kept {self.chance.random()}"]))
+                name = self.chance.choice([None, None, f"kept {self.chance.random()}"])
+                self.catalog.snapshots.begin("random", name, between_epochs=self.chance.random() < 0.6)
             case "sync":
                 parts.keeper.sync()
                 parts.barriers.turn()

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
 from waterclock.catalog.database import Database, transactional
-from waterclock.catalog.epochs import Epochs
+from waterclock.catalog.epochs import Epochs, Vertex
 from waterclock.catalog.streams import Streams
 from waterclock.errors import StoreError
 
@@ -62,8 +62,13 @@ class Snapshots:
         self._streams = streams
 
     @transactional
-    def begin(self, app: str, name: str | None = None, most: int = IN_FLIGHT) -> GlobalSnapshot | None:
-        """Puts the barrier where the streams end now; None, and nothing done, if ``most`` are on their way."""
+    def begin(
+        self, app: str, name: str | None = None, most: int = IN_FLIGHT, between_epochs: bool = False
+    ) -> GlobalSnapshot | None:
+        """Puts the barrier where the streams end now; None, and nothing done, if ``most`` are on their way.
+
+        ``between_epochs``: sooner, if epochs end there anyway that are already written down.
+        """
         if len(self.pending(app)) >= most:
             return None
         for other in self._found("WHERE name = ?", name):
@@ -73,12 +78,34 @@ class Snapshots:
         vertices = [vertex for vertex in self._epochs.vertices() if vertex.app == app]
         marks, made = self._streams.marks(), {vertex.name for vertex in vertices}
         barrier = {stream: marks[stream] for vertex in vertices for stream in vertex.inputs if stream not in made}
+        if between_epochs:
+            barrier = self._between_epochs(app, vertices) or barrier
         number = 1 + self._db.query("SELECT coalesce(max(id), 0) FROM snapshots")[0][0]
         self._db.execute(
             f"INSERT INTO snapshots ({_SNAPSHOT}) VALUES (?, ?, ?, ?, ?, '{{}}', 'pending', NULL)",
             number, app, name, self._db.now(), json.dumps(barrier, sort_keys=True),
         )  # fmt: skip
         return self.get(number)
+
+    def _between_epochs(self, app: str, vertices: list[Vertex]) -> dict[str, tuple[int, int]] | None:
+        """Where the epochs end that read from outside and are written down: a barrier there cuts none short.
+
+        Each vertex must come to all of its barriers with that very epoch, for the next one may be planned already.
+        None where that is not so.
+        """
+        made = {vertex.name for vertex in vertices}
+        readers = [vertex for vertex in vertices if not made.issuperset(vertex.inputs)]
+        if any(vertex.name not in each.parts for each in self.pending(app) for vertex in readers):
+            return None  # an earlier barrier is further on
+        found: dict[str, tuple[int, int]] = {}
+        for vertex in readers:
+            intent = self._epochs.pending(vertex.name)
+            if intent is None or not made.isdisjoint(vertex.inputs):
+                return None
+            for stream, taken in intent.inputs.items():
+                if found.setdefault(stream, (taken.end, taken.new)) != (taken.end, taken.new):
+                    return None
+        return found
 
     def get(self, number: int) -> GlobalSnapshot | None:
         return next(iter(self._found("WHERE id = ?", number)), None)

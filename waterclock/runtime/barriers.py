@@ -218,7 +218,7 @@ class Barriers:
         done = max((epoch - self._since.get(name, -1) for name, epoch in epochs.items()), default=0)
         if not done or not self._due(done):
             return False
-        begin = partial(self._store.catalog.snapshots.begin, self._app, None, self._wanted.in_flight)
+        begin = partial(self._store.catalog.snapshots.begin, self._app, None, self._wanted.in_flight, True)
         if self._store.catalog.transact(begin, self._store.lease, durable=True) is None:
             return False
         crashpoints.reach("snapshot.after_begin")
