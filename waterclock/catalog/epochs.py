@@ -204,7 +204,7 @@ class Epochs:
         self._db.execute("UPDATE vertices SET history = ? WHERE name = ?", epochs, vertex)
 
     def history_floor(self, vertex: Vertex) -> int:
-        """The epoch that its history begins behind: state that was merged away since takes at most ``HISTORY_BYTES``."""
+        """The epoch that its history begins behind: what was merged away since takes at most ``HISTORY_BYTES``."""
         floor = vertex.epoch - vertex.history
         rows = self._db.query(
             """SELECT removed, sum(length) FROM runs WHERE vertex = ? AND removed > ?
@@ -432,7 +432,22 @@ class Epochs:
 
 
 def _vertex(row: Sequence[Any]) -> Vertex:
-    name, app, identity, inputs, epoch, durable, stored, durable_at, counted, strategy, base, generation, lost, history = row
+    (
+        name,
+        app,
+        identity,
+        inputs,
+        epoch,
+        durable,
+        stored,
+        durable_at,
+        counted,
+        strategy,
+        base,
+        generation,
+        lost,
+        history,
+    ) = row
     return Vertex(
         name, app, identity, tuple(json.loads(inputs)), epoch, durable, stored, durable_at, json.loads(counted),
         Strategy.from_json(strategy), Snapshot(**json.loads(base)) if base else None, generation,

@@ -16,7 +16,9 @@ from waterclock.past.epochs import recorded
 @program_options
 @click.option("--vertex", required=True, metavar="NAME", help="The output.")
 @click.option("--epochs", type=EpochRange(), required=True, help="One epoch or a range, such as 7 or 100..120.")
-@click.option("-o", "--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="[default: NAME-A-B.bundle]")
+@click.option(
+    "-o", "--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="[default: NAME-A-B.bundle]"
+)
 def bundle(
     file: Path, store: str | None, params: tuple[str, ...], name: str | None, vertex: str,
     epochs: tuple[int, int | None], out: Path | None,

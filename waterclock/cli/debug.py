@@ -82,11 +82,12 @@ class Desk(cmd.Cmd):
     def emptyline(self) -> bool:
         return False
 
-    def default(self, line: str) -> bool:
-        if line == "EOF":
-            return True
+    def do_EOF(self, _: str) -> bool:
+        """The end of the commands."""
+        return True
+
+    def default(self, line: str) -> None:
         click.echo(f"There is no command {line.split()[0]!r}; help lists them.")
-        return False
 
     def do_where(self, _: str) -> None:
         """where: the epoch, what it takes, and whether it was executed."""
@@ -99,7 +100,9 @@ class Desk(cmd.Cmd):
     def do_state(self, text: str) -> None:
         """state [OPERATOR]: what is remembered; before the epoch until it was executed, then after it."""
         frames = {
-            f"{label}, {table}": rows for label, tables in self._debugger.state.items() for table, rows in tables.items()
+            f"{label}, {table}": rows
+            for label, tables in self._debugger.state.items()
+            for table, rows in tables.items()
         }
         self._show(frames, text, "nothing is remembered")
 
@@ -109,7 +112,8 @@ class Desk(cmd.Cmd):
 
     def do_pdb(self, _: str) -> None:
         """pdb: execute the epoch under Python's debugger; set breakpoints there (b FILE:LINE), then c."""
-        self._run(pdb.Pdb().runcall)
+        asks = pdb.Pdb() if self.use_rawinput else pdb.Pdb(stdin=sys.stdin, stdout=sys.stdout)
+        self._run(asks.runcall)
 
     def do_step(self, text: str) -> None:
         """step [N]: show what the next operator took and gave; step 3 shows the third."""

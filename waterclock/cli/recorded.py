@@ -27,7 +27,7 @@ SHOWN = 10
 def program_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for add in (
         click.option("--app", "name", metavar="NAME", help="Which app of the file, if it has several."),
-        click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="The value of a parameter; repeatable."),
+        click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="A parameter's value; repeatable."),
         click.option("--store", metavar="PATH", help="The store, or a bundle; without it, the program's store."),
         click.argument("file", type=FILE),
     ):  # fmt: skip
@@ -36,7 +36,9 @@ def program_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @contextmanager
-def recorded_by(file: Path, store: str | None, name: str | None, params: tuple[str, ...]) -> Iterator[tuple[App, Catalog]]:
+def recorded_by(
+    file: Path, store: str | None, name: str | None, params: tuple[str, ...]
+) -> Iterator[tuple[App, Catalog]]:
     """The app and its store, to look at: nothing there is changed."""
     with opened(store) if store is not None else nullcontext() as folder:
         app = load(file, folder, name, params, looking=True)
@@ -70,7 +72,11 @@ def rows_text(rows: pl.DataFrame, most: int = SHOWN) -> str:
     payload = [name for name in rows.columns if name not in (VS, VE, HASH)]
     head = [*([FROM, TO] if VS in rows.columns else []), *payload]
     few = rows.head(most)
-    times = [[show_instant(vs), show_instant(ve)] for vs, ve in few.select(VS, VE).iter_rows()] if VS in few.columns else None
+    times = (
+        [[show_instant(vs), show_instant(ve)] for vs, ve in few.select(VS, VE).iter_rows()]
+        if VS in few.columns
+        else None
+    )
     cells = [["null" if value is None else str(value) for value in row] for row in few.select(payload).iter_rows()]
     lines = cells if times is None else [[*time, *row] for time, row in zip(times, cells, strict=True)]
     text = show.table(head, lines)

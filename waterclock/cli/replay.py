@@ -18,7 +18,9 @@ from waterclock.time import BEGINNING, FOREVER, instant, show_duration, show_ins
 
 @click.command()
 @program_options
-@click.option("--from", "start", metavar="TIME", help="Results from this event time on; without it, from the beginning.")
+@click.option(
+    "--from", "start", metavar="TIME", help="Results from this event time on; without it, from the beginning."
+)
 @click.option("--to", "end", metavar="TIME", help="Up to this event time; without it, all there is.")
 @click.option("--with", "other", type=FILE, metavar="FILE", help="Another version of the program.")
 @click.option("--to-store", required=True, metavar="DIR", help="A new store for events and results.")
@@ -33,8 +35,8 @@ def replay(
     the program are left alone, and nothing in the store is changed.
 
     \b
-    waterclock replay app.py --store ./store --with new.py --from 2026-11-16T21:00 --to 2026-11-16T22:00 --to-store ./try
-    waterclock diff ./store:per_user ./try:per_user --from 2026-11-16T21:00 --to 2026-11-16T22:00
+    waterclock replay app.py --store ./store --with new.py --from 2026-11-16T21:00Z --to-store ./try
+    waterclock diff ./store:per_user ./try:per_user --from 2026-11-16T21:00Z
     """
     first, last = (BEGINNING if start is None else instant(start)), (FOREVER if end is None else instant(end))
     if last <= first:

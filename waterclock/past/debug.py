@@ -70,9 +70,7 @@ class Debugger:
     @property
     def inputs(self) -> dict[str, pl.DataFrame]:
         """The events that the epoch takes, by stream."""
-        return {
-            name: self._replay.input(name, taken.start, taken.end) for name, taken in self.intent.inputs.items()
-        }
+        return {name: self._replay.input(name, taken.start, taken.end) for name, taken in self.intent.inputs.items()}
 
     @property
     def state(self) -> dict[str, dict[str, pl.DataFrame]]:
@@ -98,17 +96,17 @@ class Debugger:
         """Executes the epoch. ``call`` does it, such as ``pdb.runcall``."""
         if self.is_done:
             self.next()
-        self.error = None
+        self.error, wanted = None, self.epoch
         with observing() as observer:
             try:
                 call(self._replay.step)
-                self.is_done = True
+                self.is_done = self._replay.snapshot.epoch == wanted  # not if it was left in a debugger
             except WaterclockError as error:
                 self.error = error
         self.steps = [seen for seen in observer.seen if self._partition in (None, seen.task[1])]
-        if self.error is not None:  # to try it again
+        if not self.is_done:  # to try it again
             self._replay.close()
-            self._replay = self._before(self.epoch)
+            self._replay = self._before(wanted)
         return self.steps
 
     def next(self) -> int:

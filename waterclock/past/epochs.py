@@ -69,7 +69,9 @@ def recorded(app: Declared, catalog: Catalog, vertex: str | None = None) -> list
     known = {each.name: each for each in catalog.epochs.vertices() if each.app == app.name and each.name in plans}
     if vertex is not None and vertex not in known:
         choices, guess = ", ".join(known) or "none", did_you_mean(vertex, list(known))
-        raise ConfigError("STORE.NO_VERTEX", name=vertex, app=app.name, store=catalog.root, choices=choices, guess=guess)
+        raise ConfigError(
+            "STORE.NO_VERTEX", name=vertex, app=app.name, store=catalog.root, choices=choices, guess=guess
+        )
     found: list[Recorded] = []
     for name, each in known.items():
         if vertex in (None, name):

@@ -116,7 +116,7 @@ def _in_state(found: Recorded, then: Snapshot, again: Replay, names: dict[str, s
         left, right = before.get(node.id, {}), now.get(node.id, {})
         for table in sorted({*left, *right}):
             a, b = left.get(table), right.get(table)
-            empty = (a if a is not None else b)
+            empty = a if a is not None else b
             assert empty is not None
             a, b = (empty.clear() if frame is None else frame for frame in (a, b))
             if digest(a) != digest(b):

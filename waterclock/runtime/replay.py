@@ -15,6 +15,7 @@ import polars as pl
 from waterclock.catalog import Catalog, Snapshot
 from waterclock.catalog.branch import branch, in_place
 from waterclock.errors import ConfigError, RunError, StoreError
+from waterclock.hashing import SPACE
 from waterclock.operators.registry import operator_of
 from waterclock.optimizer import Statistics, VertexPlan
 from waterclock.runtime.files import decoded
@@ -27,7 +28,6 @@ from waterclock.runtime.vertex import VertexWorker
 from waterclock.state import Table, in_order, live_in
 from waterclock.state.table import ID
 from waterclock.storage import Damaged
-from waterclock.hashing import SPACE
 from waterclock.time import BEGINNING
 
 

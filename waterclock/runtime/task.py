@@ -241,8 +241,9 @@ def _run_leg(
     out: list[Block], report: Report,
 ) -> None:  # fmt: skip
     failed: dict[legs.Path, tuple[Guarded, Failures]] = {}
-    observed = observer.current
-    rows = legs.run(leg, frame, failed, observed and partial(observed.passed, (leg.stage, origin), leg))
+    seen = observer.current
+    watch = partial(seen.passed, (leg.stage, origin), leg) if seen is not None else None
+    rows = legs.run(leg, frame, failed, watch)
     for path, (guarded, failures) in failed.items():
         if path not in report.left_out:
             report.left_out[path] = _left_out(program, step, guarded, failures, leg.origin if leg.stage == 0 else None)

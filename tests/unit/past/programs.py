@@ -11,7 +11,7 @@ from waterclock.app import App
 from waterclock.cli.main import main
 from waterclock.cli.run import load
 
-SHOP = '''
+SHOP = """
 import waterclock as wc
 {before}
 
@@ -23,7 +23,7 @@ app = wc.App("shop", {store!r})
 orders = app.stream("orders", {{"user": str, "amount": int, "ts": "timestamp"}}, time="ts")
 priced = orders.with_columns(price=price(wc.col("amount")))
 priced.group_by("user").tumbling("10s").agg(n=wc.count(), paid=wc.sum("price")).into("paid")
-'''
+"""
 
 
 def program(folder: Path, price: str = "amount * 2", before: str = "", name: str = "shop.py") -> Path:

@@ -43,8 +43,10 @@ def test_a_segment_with_another_version(tmp_path: Path) -> None:
     assert "results depend on" in said
     old, tried = paid(tmp_path / "store"), paid(tmp_path / "try")
     within = pl.col(VS).is_between(30_000_000, 50_000_000, closed="left")
-    assert tried.filter(within).select("user", "n", "paid").equals(
-        old.filter(within).select("user", "n", pl.col("paid") // 2 * 3)
+    assert (
+        tried.filter(within)
+        .select("user", "n", "paid")
+        .equals(old.filter(within).select("user", "n", pl.col("paid") // 2 * 3))
     )
     assert tried[VS].max() == 40_000_000
 
