@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
@@ -27,6 +28,9 @@ from waterclock.lang.sql import Source as SqlSource
 from waterclock.launch import Declared, batched, create_pushed, start
 from waterclock.optimizer import Statistics, VertexPlan, check_bounds, cut
 from waterclock.optimizer.cycles import check_behind_cycles, check_cycle, closed
+from waterclock.past.debug import Debugger
+from waterclock.past.epochs import recorded
+from waterclock.past.verify import Verdict, verify
 from waterclock.plan import Input, Node
 from waterclock.plan.drawing import schema_table, scrolling
 from waterclock.plan.guarded import DEAD_ROWS, dead_stream, guards, has_dead_letters
@@ -73,16 +77,19 @@ class SourceStream(Stream):
         Takes a list of dicts, a dict of columns, a Polars or pandas frame, or an Arrow table.
         """
         frame, rejected = to_frame(rows, self.declaration)
+        if App.looking:
+            return 0
         chunk = Chunk(None, "pushed", frame, rejected)
         return self._owner._log(self.declaration.name).append(chunk, keep_position=True).end
 
     def advance(self, to: Instant) -> None:
         """Says that no event that starts before ``to`` will follow (a CTI)."""
-        self._owner._log(self.declaration.name).advance(instant(to))
+        if not App.looking:
+            self._owner._log(self.declaration.name).advance(instant(to))
 
     def end(self) -> None:
         """Says that no event will follow: every window closes."""
-        self._owner._log(self.declaration.name).advance(FOREVER)
+        self.advance(FOREVER)
 
 
 class App:
@@ -100,11 +107,15 @@ class App:
     ``speculation`` lets Spark run a task again elsewhere that takes 1.4 times the median of its stage.
     ``duplicate_slow`` lets a driver that stands by run vertices too that fall behind: the first commit wins.
     ``snapshots`` says when to take global snapshots by itself, and how many to keep (default: only when told to).
+    ``history`` is how many of its last epochs each output can be debugged and verified from, as far as that holds no
+    more than 256 MiB of state that was merged away since. Events are kept by ``retention`` alone.
     """
 
     store_override: ClassVar[str | None] = None
     """Set by the command line while it loads a program: it goes before what the program says."""
     catalog_override: ClassVar[str | None] = None
+    looking: ClassVar[bool] = False
+    """Also set while it loads one: the program is only to be looked at, and what it pushes is not taken."""
 
     def __init__(
         self, name: str = "app", store: str | os.PathLike[str] | None = None, *, catalog: str | None = None,
@@ -112,8 +123,11 @@ class App:
         tasks: int | None = None, allow_unbounded: bool = False, optimize: bool = True,
         alerts: Alerts | None = None, metrics_port: int | None = None, lease: Duration = "10s",
         speculation: bool = False, duplicate_slow: bool = False, snapshots: Snapshots | None = None,
+        history: int = 1000,
     ) -> None:  # fmt: skip
         _check_name(name)
+        if history < 0:
+            raise ConfigError("CONFIG.BAD_OPTION", option="history", value=history, fix="It must be at least 0.")
         for option, value in (("epoch_rows", epoch_rows), ("tasks", tasks)):
             if value is not None and value < 1:
                 raise ConfigError("CONFIG.BAD_OPTION", option=option, value=value, fix="It must be at least 1.")
@@ -134,6 +148,7 @@ class App:
         self.speculation = speculation
         self.duplicate_slow = duplicate_slow
         self.snapshots = snapshots or Snapshots()
+        self.history = history
         self._streams: dict[str, tuple[Declaration, Source | None]] = {}
         self._tables: dict[str, tuple[Declaration, pl.DataFrame]] = {}
         self._outputs: dict[str, tuple[VertexPlan, Sink | None]] = {}
@@ -415,6 +430,32 @@ class App:
             engine.start()
         return handle
 
+    def verify(self, output: str | None = None, epochs: tuple[int, int] | None = None) -> list[Verdict]:
+        """Executes recorded epochs of the outputs again and compares; ``epochs`` are the first and the last."""
+        catalog = Catalog.open(self.store)
+        try:
+            found = recorded(self._declared, catalog, output)
+            return [verify(each, *(epochs or (each.first, each.last))) for each in found if each.last >= each.first]
+        finally:
+            catalog.close()
+
+    def debug(
+        self, output: str, epoch: int | None = None, *, row: int | None = None, partition: int | None = None
+    ) -> Debugger:
+        """A recorded epoch of an output, on a desk: that with a number, or the one that gave a row."""
+        if (epoch is None) == (row is None):
+            raise ConfigError("CONFIG.BAD_OPTION", option="epoch", value=epoch, fix="Give either epoch or row.")
+        (found,) = recorded(self._declared, Catalog.open(self.store), output)
+        return Debugger(found, found.epoch_of(row) if row is not None else epoch or 0, partition)
+
+    def elsewhere(self, store: str | os.PathLike[str]) -> App:
+        """The same program over another store, without its sources and sinks: what was done before it cannot touch."""
+        other = copy(self)
+        other.store, other.catalog, other._engine, other._push_store, other._logs = str(store), None, None, None, {}
+        other._streams = {name: (declaration, None) for name, (declaration, _) in self._streams.items()}
+        other._outputs = {name: (plan, None) for name, (plan, _) in self._outputs.items()}
+        return other
+
     @property
     def was_run(self) -> bool:
         """Whether ``run`` was called in this process."""
@@ -426,7 +467,7 @@ class App:
             self.name, self.store, self.catalog, self._streams, self._tables, self._outputs, self._recovery,
             self._retentions, self.optimize, self.statistics, self.epoch_rows, self.tasks, self.master,
             (SPECULATION if self.speculation else {}) | self.spark, self.alerts, self.metrics_port, self.lease,
-            self.duplicate_slow, self.snapshots,
+            self.duplicate_slow, self.snapshots, self.history,
         )  # fmt: skip
 
     def _log(self, name: str) -> StreamLog:

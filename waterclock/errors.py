@@ -70,6 +70,10 @@ CATALOGUE: dict[str, Condition] = {
         "The query of output {name!r} differs from the one that wrote this store.",
         "Give the changed query another name, or run it on a new store; its saved state belongs to the old query.",
     ),
+    "PLAN.UNLIKE": Condition(
+        "The query of {vertex!r} has {now} stateful operators and had {then} when the epoch was recorded: its state does not fit.",
+        "Use the program of then; or run the new one over the same events: waterclock replay --with.",
+    ),
     "PLAN.STREAM_CHANGED": Condition(
         "The stream {name!r} was created with another declaration: {difference}.", "Restore the declaration, or give the stream another name."
     ),
@@ -172,7 +176,14 @@ CATALOGUE: dict[str, Condition] = {
     "STORE.NO_PIN": Condition("There is no pin {name!r} in the store {store}.", "Pins there: {choices}.{guess}"),
     "STORE.PIN_THERE": Condition("There is a pin {name!r} already, on the stream {stream!r}.", "Choose another name (--name), or remove that one: waterclock pin remove {name}."),
     "STORE.FENCED": Condition("Another process took over this app.", "Nothing more is written by this one; look for the other with 'waterclock status'."),
-    "STORE.NO_EPOCH": Condition("What {vertex!r} did since epoch {epoch} is no longer all known.", "A global snapshot keeps what follows it: wc.App(..., snapshots=wc.Snapshots(every='30s'))."),
+    "STORE.NO_EPOCH": Condition("Epoch {epoch} of {vertex!r} cannot be executed again: {have}.", "An app keeps its last epochs, wc.App(..., history=1000), and all that follow a global snapshot: waterclock snapshot create NAME."),
+    "STORE.NOT_A_BUNDLE": Condition("{path} is a zip file, but not a bundle.", "Give a store, or a file that 'waterclock bundle' wrote."),
+    "STORE.NEWER_BUNDLE": Condition("The bundle {path} was written by waterclock {version}, this is {ours}.", "Open it with that version or a newer one: pip install 'waterclock>={version}'."),
+    "STORE.NOT_EMPTY": Condition("There is a store in {store} already.", "A past segment is run in a new store: name another directory."),
+    "STORE.NOT_EXECUTED": Condition("Epoch {epoch} has not been executed here yet.", "Call run() first, or type 'run'."),
+    "STORE.NOTHING_RECORDED": Condition("The app {app!r} has computed nothing in {store}.", "Run it there first; --store names another store, --app another app."),
+    "STORE.NO_ROW": Condition("No epoch that is still recorded has given row {row} of {vertex!r}: {have}.", "waterclock tail {vertex} shows the numbers of its newest rows."),
+    "STORE.NO_VERTEX": Condition("There is no output {name!r} of the app {app!r} in {store}.", "Outputs there: {choices}.{guess}"),
     "STREAM.TRIMMED": Condition("Event {seq} of {stream!r} was removed by retention; the first one left is {first}.", "Read from there, or keep more with retention (in SQL: RETAIN 30d)."),
     # run
     "RUN.NO_JAVA": Condition("Java 17 or newer is needed and {found}.", "Install it (Debian: apt-get install openjdk-17-jre-headless; macOS: brew install openjdk@17) or set JAVA_HOME; mode='offline' (--mode offline) needs no Java."),

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib.metadata import version
 
 import polars as pl
 
 from waterclock.batch import run_batch
-from waterclock.catalog import Catalog, Lease, Observer
+from waterclock.catalog import Catalog, Lease, Making, Observer
 from waterclock.catalog.leases import app_lease
 from waterclock.connect.base import Sink, Source
 from waterclock.errors import ConfigError
@@ -20,7 +21,7 @@ from waterclock.handle import Handle
 from waterclock.optimizer import Statistics, VertexPlan, cut, optimize, share
 from waterclock.optimizer.cycles import advances
 from waterclock.optimizer.recovery import chosen
-from waterclock.plan import Node, explain, user_code
+from waterclock.plan import Node, codes_of, explain, user_code
 from waterclock.plan.guarded import DEAD_ROWS, dead_stream, has_dead_letters
 from waterclock.plan.strategy import Strategy
 from waterclock.runtime.barriers import Barriers, Snapshots
@@ -45,6 +46,7 @@ from waterclock.runtime.store import Store
 from waterclock.runtime.task import Program
 from waterclock.runtime.vertex import POLL, VertexWorker
 from waterclock.streams import Declaration
+from waterclock.usercode.libraries import libraries_of
 
 ALONE = 1_000_000
 """Rows that are taken again in the driver sooner than Spark has started."""
@@ -74,6 +76,7 @@ class Declared:
     lease_micros: int
     duplicate_slow: bool
     snapshots: Snapshots
+    history: int
 
     @property
     def lease(self) -> str:
@@ -238,6 +241,7 @@ def create_pushed(catalog: Catalog, declaration: Declaration, app: str) -> None:
 def declare(app: Declared, catalog: Catalog, plans: Mapping[str, VertexPlan]) -> None:
     declarations = {name: declaration for name, (declaration, _) in app.streams.items()}
     check_origins(declarations, {name: plan.inputs for name, (plan, _) in app.outputs.items()}, app.store)
+    makings = {name: making_of(plan) for name, plan in plans.items()}
 
     def all_of_it() -> None:
         catalog.epochs.drop_unused(app.name, plans)
@@ -255,8 +259,17 @@ def declare(app: Declared, catalog: Catalog, plans: Mapping[str, VertexPlan]) ->
                 catalog.streams.create(Declaration(dead_stream(name), DEAD_ROWS, None), app.name)
             catalog.epochs.create(name, app.name, plan.identity, explain(plan.root), plan.inputs)
             catalog.epochs.set_strategy(name, strategies[name])
+            catalog.epochs.set_history(name, app.history)
+            catalog.makings.note(name, catalog.epochs.standing(name).epoch + 1, makings[name])
 
     catalog.transact(all_of_it)
+
+
+def making_of(plan: VertexPlan) -> Making:
+    codes = {code.name: code for found in user_code(plan.root) for code in codes_of(found)}
+    digests = {name: code.digest for name, code in codes.items()}
+    libraries = {"waterclock": version("waterclock"), **libraries_of(codes.values())}
+    return Making(digests, libraries, tuple(node.id for node in plan.nodes))
 
 
 def _strategies(app: Declared, catalog: Catalog, plans: Mapping[str, VertexPlan]) -> dict[str, Strategy]:

@@ -10,6 +10,7 @@ How blocks are fenced in README.md and docs/*.md:
     sql               given to the function sql() that the page has defined
     text output       what the block before it prints, exactly
     console run       commands after ``$ ``, executed in the page's directory; each must succeed
+    console run exit=1  the same, and each must end with this code
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 ALL_PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SHOWN_URL = "postgresql://waterclock@db.example.com/streams"
-WRITTEN = ("start", "time", "queries", "sql", "python", "dstreams", "connect", "operate")
+WRITTEN = ("start", "time", "queries", "sql", "python", "dstreams", "connect", "operate", "time-machine")
 
 
 class Block(NamedTuple):
@@ -96,7 +97,7 @@ def run_page(page: Path, live: bool, server: str | None = None) -> None:
         elif block.info == ("text", "output"):
             assert printed.strip() == block.text.strip(), where
         elif block.info[:2] == ("console", "run") and ("postgres" not in block.info or server is not None):
-            run_commands(block, where)
+            printed = run_commands(block, where)
 
 
 def run_sql(block: Block, space: dict[str, object]) -> str:
@@ -111,7 +112,10 @@ def run_sql(block: Block, space: dict[str, object]) -> str:
     return output.getvalue()
 
 
-def run_commands(block: Block, where: str) -> None:
+def run_commands(block: Block, where: str) -> str:
+    """Gives what the last one printed."""
+    code = int(next((option.removeprefix("exit=") for option in block.info if option.startswith("exit=")), "0"))
+    printed = ""
     for line in block.text.splitlines():
         if line.startswith("$ waterclock "):
             command = shlex.split(line.removeprefix("$ waterclock "), comments=True)
@@ -119,7 +123,9 @@ def run_commands(block: Block, where: str) -> None:
                 [sys.executable, "-m", "waterclock.cli.main", *command],
                 capture_output=True, text=True, timeout=60, check=False,
             )  # fmt: skip
-            assert done.returncode == 0, f"{where}: {line}\n{done.stdout}{done.stderr}"
+            assert done.returncode == code, f"{where}: {line}\n{done.stdout}{done.stderr}"
+            printed = done.stdout
+    return printed
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)

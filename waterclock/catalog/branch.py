@@ -1,29 +1,65 @@
-"""A vertex as it stood after an epoch, in a catalog of its own: what it takes to execute the epochs behind it again.
-
-Nothing is copied but rows of the catalog: the files are named where they are, and nobody writes to them.
-"""
+"""A vertex as it stood after an epoch, in a catalog of its own: what it takes to execute the epochs behind it again."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from waterclock.catalog.catalog import Catalog
 from waterclock.errors import StoreError
+from waterclock.state import Run
 from waterclock.storage import Blob
+from waterclock.streams import Segment
 from waterclock.time import FOREVER
 
 
-def branch(source: Catalog, target: Catalog, vertex: str, first: int, last: int) -> None:
-    """``target`` is empty. The vertex stands behind epoch ``first``; those up to ``last`` (at least one) are to do."""
+@dataclass(frozen=True)
+class Places:
+    """Where the files of the other catalog are."""
+
+    segment: Callable[[str, Segment, int, int], Segment]
+    """That of a stream, or as much of it as lies between two numbers."""
+    run: Callable[[Run], Run]
+
+
+def in_place(root: Path) -> Places:
+    """Nothing is copied but rows of the catalog: the files are named where they are, and nobody writes to them."""
+
+    def there(blob: Blob) -> Blob:
+        return replace(blob, path=str(root / blob.path))
+
+    def segment(name: str, found: Segment, start: int, end: int) -> Segment:
+        assert found.blob is not None
+        return replace(found, blob=there(found.blob))
+
+    return Places(segment, lambda run: replace(run, blob=there(run.blob)))
+
+
+def branch(
+    source: Catalog, target: Catalog, vertex: str, first: int, last: int, places: Places, *,
+    names: Mapping[str, str] | None = None, check: bool = True, done: bool = False,
+) -> None:  # fmt: skip
+    """``target`` is empty. The vertex stands behind epoch ``first``; those up to ``last`` (at least one) are to do.
+
+    ``names`` says what stateful nodes are called there, where they have another identity. ``check``: an epoch that
+    gives other rows than are recorded is an error. ``done``: the epochs are recorded as done, with what they gave.
+    """
     base = source.epochs.snapshot(vertex, first)
     recorded = source.epochs.recorded(vertex, first, last)
     if base.epoch != first or [intent.epoch for intent, _ in recorded] != list(range(first + 1, last + 1)):
-        raise StoreError("STORE.NO_EPOCH", epoch=first, vertex=vertex)
-    found = next(each for each in source.epochs.vertices() if each.name == vertex)
+        have = f"of {first + 1} to {last}, not all are recorded"
+        raise StoreError("STORE.NO_EPOCH", epoch=first + 1, vertex=vertex, have=have)
+    found = source.epochs.get(vertex)
+    given = recorded[-1][1] if done else base
     ends = {name: (base.positions.get(name, 0), taken.end, taken.new) for name, taken in recorded[-1][0].inputs.items()}
-    ends[vertex] = (base.positions.get(vertex, base.output_end), base.output_end, base.cti)  # also of a back edge
+    ends[vertex] = (base.positions.get(vertex, base.output_end), given.output_end, given.cti)  # also of a back edge
     db = target._db
+
+    def named(text: str) -> str:
+        for old, new in (names or {}).items():
+            text = text.replace(old, new)
+        return text
 
     def write() -> None:
         target.epochs.create(vertex, found.app, found.identity, "", found.inputs)
@@ -34,21 +70,22 @@ def branch(source: Catalog, target: Catalog, vertex: str, first: int, last: int)
                 start, end, end, cti, int(cti == FOREVER), name,
             )  # fmt: skip
             for segment in source.streams.segments(name, start, end):
-                assert segment.blob is not None
-                target.streams.put(name, replace(segment, blob=_in_place(source.root, segment.blob)))
-        db.execute("UPDATE vertices SET epoch = ?, durable_epoch = ? WHERE name = ?", first, first, vertex)
-        db.execute("INSERT INTO epochs VALUES (?, ?, '', ?, NULL)", vertex, first, base.to_json())
+                target.streams.put(name, places.segment(name, segment, start, end))
+        db.execute("UPDATE vertices SET epoch = ?, durable_epoch = ? WHERE name = ?", given.epoch, first, vertex)
+        db.execute("INSERT INTO epochs VALUES (?, ?, '', ?, NULL)", vertex, first, named(base.to_json()))
         for intent, snapshot in recorded:
-            text = snapshot.to_json()
-            db.execute("INSERT INTO epochs VALUES (?, ?, ?, NULL, ?)", vertex, intent.epoch, intent.to_json(), text)
-        runs = (replace(run, blob=_in_place(source.root, run.blob)) for _, run in source.epochs.runs(vertex, first))
-        target.epochs.add_runs(vertex, first, runs)
+            expected = snapshot.to_json() if check and not done else None
+            db.execute(
+                "INSERT INTO epochs VALUES (?, ?, ?, ?, ?)",
+                vertex, intent.epoch, intent.to_json(), snapshot.to_json() if done else None, expected,
+            )  # fmt: skip
+        runs = (replace(run, operator=named(run.operator)) for _, run in source.epochs.runs(vertex, first))
+        target.epochs.add_runs(vertex, first, map(places.run, runs))
         for each in source.filters.all():
             if each.vertex == vertex:
                 target.filters.put(each)
+        making = source.makings.at(vertex, last)
+        if making is not None:
+            target.makings.note(vertex, first, making)
 
     target.transact(write)
-
-
-def _in_place(root: Path, blob: Blob) -> Blob:
-    return replace(blob, path=str(root / blob.path))

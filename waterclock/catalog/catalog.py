@@ -13,6 +13,7 @@ from waterclock.catalog.epochs import Epochs
 from waterclock.catalog.filters import Filters
 from waterclock.catalog.hosts import Hosts
 from waterclock.catalog.leases import Lease, Leases
+from waterclock.catalog.makings import Makings
 from waterclock.catalog.pins import Pins
 from waterclock.catalog.sinks import Sinks
 from waterclock.catalog.snapshots import Snapshots
@@ -34,6 +35,7 @@ class Catalog:
         self.hosts = Hosts(self._db)
         self.snapshots = Snapshots(self._db, self.epochs, self.streams)
         self.pins = Pins(self._db, self.streams)
+        self.makings = Makings(self._db)
 
     @staticmethod
     def is_in(store: str | Path) -> bool:

@@ -20,6 +20,7 @@ from waterclock.time import BEGINNING
 
 _RUN = """id, operator, kind, path, at, length, checksum, rows,
           least_hash, greatest_hash, least_vs, greatest_ve, level"""
+HISTORY_BYTES = 256 << 20
 _SIGNED = 2**63  # hashes are unsigned; SQL integers are not
 
 
@@ -121,6 +122,8 @@ class Vertex:
     """See ``Standing``."""
     lost: Keys | None
     """Ranges of keys whose state after ``epoch`` is gone and has to be computed from that of ``durable``."""
+    history: int
+    """So many of its last epochs stay recorded, with the state between them."""
 
 
 @dataclass(frozen=True)
@@ -186,7 +189,7 @@ class Epochs:
     def vertices(self) -> list[Vertex]:
         rows = self._db.query(
             """SELECT name, app, identity, inputs, epoch, durable_epoch, stored_epoch, durable_at, counters,
-                      strategy, base, generation, lost
+                      strategy, base, generation, lost, history
                FROM vertices ORDER BY name"""
         )
         return [_vertex(row) for row in rows]
@@ -196,6 +199,24 @@ class Epochs:
 
     def set_strategy(self, vertex: str, strategy: Strategy) -> None:
         self._db.execute("UPDATE vertices SET strategy = ? WHERE name = ?", strategy.to_json(), vertex)
+
+    def set_history(self, vertex: str, epochs: int) -> None:
+        self._db.execute("UPDATE vertices SET history = ? WHERE name = ?", epochs, vertex)
+
+    def history_floor(self, vertex: Vertex) -> int:
+        """The epoch that its history begins behind: what was merged away since takes at most ``HISTORY_BYTES``."""
+        floor = vertex.epoch - vertex.history
+        rows = self._db.query(
+            """SELECT removed, sum(length) FROM runs WHERE vertex = ? AND removed > ?
+               GROUP BY removed ORDER BY removed DESC""",
+            vertex.name, floor,
+        )  # fmt: skip
+        size = 0
+        for removed, length in rows:
+            size += length
+            if size > HISTORY_BYTES:
+                return int(removed)
+        return floor
 
     def count(self, vertex: str, numbers: dict[str, int]) -> None:
         counters.add(self._db, "vertices", vertex, numbers)
@@ -382,6 +403,12 @@ class Epochs:
         )  # fmt: skip
         return [(epoch, Snapshot(**json.loads(text))) for epoch, text in rows]
 
+    def oldest(self, vertex: str) -> int:
+        """From the snapshot after this epoch on, all are known; -1: from the beginning."""
+        rows = self._db.query("SELECT min(epoch) FROM epochs WHERE vertex = ? AND snapshot IS NOT NULL", vertex)
+        oldest = rows[0][0]
+        return self.standing(vertex).epoch if oldest is None else -1 if oldest == 0 else int(oldest)
+
     def recorded(self, vertex: str, after: int, upto: int) -> list[tuple[Intent, Snapshot]]:
         """What the committed epochs behind ``after`` did, and what came of it."""
         rows = self._db.query(
@@ -405,11 +432,26 @@ class Epochs:
 
 
 def _vertex(row: Sequence[Any]) -> Vertex:
-    name, app, identity, inputs, epoch, durable, stored, durable_at, counted, strategy, base, generation, lost = row
+    (
+        name,
+        app,
+        identity,
+        inputs,
+        epoch,
+        durable,
+        stored,
+        durable_at,
+        counted,
+        strategy,
+        base,
+        generation,
+        lost,
+        history,
+    ) = row
     return Vertex(
         name, app, identity, tuple(json.loads(inputs)), epoch, durable, stored, durable_at, json.loads(counted),
         Strategy.from_json(strategy), Snapshot(**json.loads(base)) if base else None, generation,
-        tuple(tuple(some) for some in json.loads(lost)) if lost else None,
+        tuple(tuple(some) for some in json.loads(lost)) if lost else None, history,
     )  # fmt: skip
 
 

@@ -53,6 +53,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "ALTER TABLE vertices ADD COLUMN hosts TEXT",
         "ALTER TABLE vertices ADD COLUMN moving TEXT",
         "ALTER TABLE vertices ADD COLUMN generation BIGINT NOT NULL DEFAULT 0",
+        "ALTER TABLE vertices ADD COLUMN history BIGINT NOT NULL DEFAULT 0",
         "ALTER TABLE leases ADD COLUMN ttl BIGINT NOT NULL DEFAULT 10000000",
         "ALTER TABLE leases ADD COLUMN driver TEXT NOT NULL DEFAULT ''",
         """CREATE TABLE snapshots (
@@ -60,5 +61,6 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             parts TEXT NOT NULL, state TEXT NOT NULL, finished BIGINT)""",
         "CREATE INDEX epochs_to_do ON epochs (vertex, epoch) WHERE snapshot IS NULL",
         "CREATE TABLE pins (name TEXT PRIMARY KEY, stream TEXT NOT NULL, seq BIGINT NOT NULL, added BIGINT NOT NULL)",
+        "CREATE TABLE makings (vertex TEXT NOT NULL, epoch BIGINT NOT NULL, making TEXT NOT NULL, PRIMARY KEY (vertex, epoch))",
     ),
 )

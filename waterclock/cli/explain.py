@@ -34,7 +34,7 @@ def explain(
         if errors:
             show_errors(errors)
             raise SystemExit(2)
-    app = load(file, store, name, params)
+    app = load(file, store, name, params, looking=True)
     program = app.described()
     if not program.outputs:
         raise ConfigError("PLAN.NO_OUTPUT", app=app.name)

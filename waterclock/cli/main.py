@@ -9,18 +9,22 @@ from typing import Any
 import click
 
 from waterclock import __version__
+from waterclock.cli.bundle import bundle
 from waterclock.cli.conformance import conformance
 from waterclock.cli.control import filters, scale
+from waterclock.cli.debug import debug
 from waterclock.cli.doctor import doctor
 from waterclock.cli.drivers import drivers, move
 from waterclock.cli.explain import explain
 from waterclock.cli.gc import gc
 from waterclock.cli.look import streams, tail
 from waterclock.cli.program import fmt, init, lint
+from waterclock.cli.replay import replay
 from waterclock.cli.run import run
 from waterclock.cli.show import error_text
 from waterclock.cli.snapshots import pins, snapshots
 from waterclock.cli.status import metrics, status
+from waterclock.cli.verify import verify
 from waterclock.errors import ConfigError, WaterclockError
 
 CODES = "Exit codes: 0 done, 1 failed, 2 wrong argument or program, 130 interrupted."
@@ -59,7 +63,7 @@ def main(traceback: bool) -> None:
 
 for command in (
     init, run, lint, fmt, explain, status, metrics, streams, tail, filters, scale, drivers, move, snapshots, pins,
-    gc, doctor, conformance,
+    gc, doctor, conformance, debug, verify, bundle, replay,
 ):  # fmt: skip
     main.add_command(command)
 

@@ -47,7 +47,7 @@ def checked(file: Path, params: tuple[str, ...]) -> tuple[list[WaterclockError],
     """What is wrong in each statement of a program; if nothing is, what is not used in it."""
     if file.suffix != ".sql":
         try:
-            load(file, None, None, params)
+            load(file, None, None, params, looking=True)
         except WaterclockError as error:
             return [error], []
         return [], []

@@ -133,10 +133,14 @@ def _give(handle: BatchHandle, out: Path | None, quiet: bool) -> None:
 
 
 def load(
-    file: Path, store: str | None, name: str | None, params: tuple[str, ...] = (), catalog: str | None = None
-) -> App:
-    """The app of a program in SQL; or executes the file as one that does not run itself, and picks its app."""
-    with _as_program(file, store, catalog, params):
+    file: Path, store: str | None, name: str | None, params: tuple[str, ...] = (), catalog: str | None = None,
+    looking: bool = False,
+) -> App:  # fmt: skip
+    """The app of a program in SQL; or executes the file as one that does not run itself, and picks its app.
+
+    ``looking``: what the program pushes while it is loaded is not taken.
+    """
+    with _as_program(file, store, catalog, params, looking):
         if file.suffix == ".sql":
             return sql(file, given(params), name=name)
         try:
@@ -155,18 +159,21 @@ def load(
 
 
 @contextmanager
-def _as_program(file: Path, store: str | None, catalog: str | None, params: tuple[str, ...]) -> Iterator[None]:
+def _as_program(
+    file: Path, store: str | None, catalog: str | None, params: tuple[str, ...], looking: bool
+) -> Iterator[None]:
     """What Python gives a script, and the store and its catalog for what it pushes while it is loaded."""
     argv, path = sys.argv, list(sys.path)
     sys.argv = [str(file), *params]
     sys.path.insert(0, str(file.absolute().parent))
-    App.store_override, App.catalog_override = store, catalog
+    App.store_override, App.catalog_override, App.looking = store, catalog, looking
     try:
         yield
     finally:
         sys.argv = argv
         sys.path[:] = path
         App.store_override = App.catalog_override = None
+        App.looking = False
 
 
 def given(params: tuple[str, ...]) -> dict[str, Any]:

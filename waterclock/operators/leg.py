@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import polars as pl
 
 from waterclock.operators.failures import Failures
 from waterclock.operators.registry import apply, cti_behind
 from waterclock.optimizer.cut import Leg
+from waterclock.plan import Node
 from waterclock.plan.guarded import Guarded
 from waterclock.schema import VE, VS
 
@@ -14,7 +17,13 @@ Path = tuple[str, ...]
 """An operator by all that rows go through from their origin up to it."""
 
 
-def run(leg: Leg, frame: pl.LazyFrame, left_out: dict[Path, tuple[Guarded, Failures]]) -> pl.LazyFrame:
+Watch = Callable[[Node, pl.LazyFrame], pl.LazyFrame]
+"""Sees what an operator gives, and hands it on."""
+
+
+def run(
+    leg: Leg, frame: pl.LazyFrame, left_out: dict[Path, tuple[Guarded, Failures]], watch: Watch | None = None
+) -> pl.LazyFrame:
     path: Path = (leg.origin,)
     for node in leg.operators:
         path = (*path, node.identity)
@@ -22,6 +31,8 @@ def run(leg: Leg, frame: pl.LazyFrame, left_out: dict[Path, tuple[Guarded, Failu
         frame = apply(node, frame, failures)
         if failures and isinstance(node, Guarded):
             left_out[path] = node, failures
+        if watch is not None:
+            frame = watch(node, frame)
     last = leg.operators[-1] if leg.operators else leg.source
     return frame.select(VS, VE, *last.schema.names)
 

@@ -70,6 +70,18 @@ def _window(plan: VertexPlan, told: int | None, lives: Lives) -> int:
     return told
 
 
+def memory(plan: VertexPlan, lives: Lives) -> int | None:
+    """How long after its start an input event can matter to what the vertex gives; None: for ever, or unknown."""
+    try:
+        return (
+            _window(plan, None, lives)
+            if plan.nodes
+            else max(_life(leg.source, plan.name, lives, False) for leg in plan.legs)
+        )
+    except ConfigError:
+        return None
+
+
 def _memory(node: Node, name: str, lives: Lives, told: bool) -> int:
     """How long after its start an input event can matter to the state of a node and of those before it, at most.
 

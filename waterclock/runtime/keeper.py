@@ -135,7 +135,8 @@ class Keeper:
         idle = before == self._busy
         for vertex in vertices:
             if vertex.name in self._vertices:
-                keep = min(each.get(vertex.name, vertex.durable) for each in ({}, delivered, held))
+                needed = [each.get(vertex.name, vertex.durable) for each in ({}, delivered, held)]
+                keep = min(*needed, catalog.epochs.history_floor(vertex))
                 catalog.transact(partial(catalog.epochs.forget, vertex.name, keep), self._store.lease)
         for name in catalog.streams.names():
             row = catalog.streams.get(name)

@@ -93,6 +93,16 @@ class StreamLog:
                     return
                 self._look()
 
+    def take_over(self, events: pl.DataFrame, cti: int) -> None:
+        """Events that another store has admitted, with their lifetimes, and the time behind them."""
+        with self._lock:
+            cti = max(cti, self.row.cti)
+            segments = [self._written(events, self.row.next, cti)] if events.height else []
+            if not segments and cti > self.row.cti:
+                segments = [Segment(self.row.next, 0, cti, None, BEGINNING, BEGINNING)]
+            taken = self._commit(segments, cti, _KEEP, {"rows": events.height}, {})
+            assert taken, "somebody else writes to a store that is being made"
+
     def fill(self, rows: pl.DataFrame) -> None:
         """Writes the rows of a table, once; afterwards checks that they are still the same."""
         content = {"rows": rows.height, "digest": digest(rows)}

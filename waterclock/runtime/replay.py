@@ -6,45 +6,134 @@ What is needed to do it is what recovery needs: the snapshot after an epoch, and
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from types import TracebackType
 
-from waterclock.catalog import Catalog
-from waterclock.catalog.branch import branch
+import polars as pl
+
+from waterclock.catalog import Catalog, Snapshot
+from waterclock.catalog.branch import branch, in_place
 from waterclock.errors import ConfigError, RunError, StoreError
+from waterclock.hashing import SPACE
+from waterclock.operators.registry import operator_of
 from waterclock.optimizer import Statistics, VertexPlan
+from waterclock.runtime.files import decoded
 from waterclock.runtime.inprocess import InProcessRunner
+from waterclock.runtime.log import StreamReader
+from waterclock.runtime.recovery import beyond_repair
 from waterclock.runtime.store import Store
-from waterclock.runtime.task import Program
+from waterclock.runtime.task import Program, Report, Step
 from waterclock.runtime.vertex import VertexWorker
+from waterclock.state import Table, in_order, live_in
+from waterclock.state.table import ID
+from waterclock.storage import Damaged
+from waterclock.time import BEGINNING
+
+
+class Unmended(InProcessRunner):
+    """Damage is said: what it needs to be mended is not here."""
+
+    def run(self, program: Program, step: Step, following: Step | None = None) -> list[Report]:
+        try:
+            return super().run(program, step)
+        except Damaged as damage:
+            raise beyond_repair(damage) from None
+
+
+class Replay:
+    """A vertex that stands behind epoch ``first`` (-1: nothing) and can go on to ``last``. The store is not changed."""
+
+    def __init__(
+        self, catalog: Catalog, plan: VertexPlan, first: int, last: int, *, check: bool = True,
+        names: Mapping[str, str] | None = None,
+    ) -> None:  # fmt: skip
+        self.vertex = plan.name
+        self.plan = plan
+        self.last = last
+        self._folder = tempfile.TemporaryDirectory(prefix="waterclock-replay-")
+        self._store = Store(Catalog.scratch(Path(self._folder.name)), None)
+        try:
+            scratch, places = self._store.catalog, in_place(catalog.root)
+            branch(catalog, scratch, plan.name, first, last, places, names=names, check=check)
+        except BaseException:
+            self.close()
+            raise
+        declarations = {name: self._store.catalog.streams.get(name).declaration for name in plan.inputs}
+        program = Program(self._folder.name, plan, declarations)
+        self._worker = VertexWorker(self._store, program, Unmended(), 1, None, Statistics())
+        self.snapshot = self._store.catalog.epochs.snapshot(plan.name)
+
+    def __enter__(self) -> Replay:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._store.close()
+        self._folder.cleanup()
+
+    def step(self) -> Snapshot:
+        """Executes the next epoch."""
+        before = self.snapshot
+        while self.snapshot.epoch == before.epoch:
+            if not self._worker.turn():
+                reason = f"it stands at epoch {before.epoch}"
+                raise RunError("RUN.INTERNAL", worker=f"replay of {self.vertex}", reason=reason)
+            self.snapshot = self._store.catalog.epochs.snapshot(self.vertex)
+        if self.snapshot.epoch < before.epoch:  # which would find the same again
+            raise StoreError(
+                "STORE.DAMAGED", what=f"the state of {self.vertex!r}",
+                reason=f"epoch {before.epoch + 1} cannot read it", fix="Restore the store's files from a copy.",
+            )  # fmt: skip
+        return self.snapshot
+
+    def input(self, stream: str, start: int, end: int) -> pl.DataFrame:
+        return StreamReader(self._store.catalog, stream).read(start, end)
+
+    def output(self) -> pl.DataFrame:
+        """Of the last epoch."""
+        end, rows = self.snapshot.output_end, self.snapshot.output_rows
+        return StreamReader(self._store.catalog, self.vertex).read(end - rows, end)
+
+    def state(self) -> dict[str, dict[str, pl.DataFrame]]:
+        """What is remembered now, by stateful node and table."""
+        return state_of(self._store.catalog, self.plan, self.snapshot)
+
+
+def state_of(
+    catalog: Catalog, plan: VertexPlan, at: Snapshot, names: Mapping[str, str] | None = None
+) -> dict[str, dict[str, pl.DataFrame]]:
+    """The live rows after an epoch, by stateful node of the plan and table; ``names``: what the catalog calls nodes."""
+    runs = [run for _, run in catalog.epochs.runs(plan.name, at.epoch)]
+    found: dict[str, dict[str, pl.DataFrame]] = {}
+    for node in plan.nodes:
+        called = (names or {}).get(node.id, node.id)
+        mine = tuple(run for run in runs if run.operator == called)
+        operator = operator_of(node.node)
+        for spec in operator.tables:
+            low = at.lows.get(f"{called}:{spec.name}", BEGINNING)
+            blobs = [run.blob for run in live_in(mine, spec.name, (0, SPACE))]
+            live = Table(decoded(str(catalog.root), blobs), (0, SPACE), low, spec.mortal, at.epoch).all()
+            if live is not None:
+                whole = operator.fold(spec.name, in_order(live))  # a sum may lie in parts in several runs
+                found.setdefault(node.id, {})[spec.name] = whole.drop(ID, strict=False)
+    return found
 
 
 def replay(catalog: Catalog, plan: VertexPlan, first: int, last: int) -> int:
     """From the snapshot after epoch ``first`` (-1: from nothing) up to epoch ``last``; gives how many were executed.
 
-    Nothing of the store is changed. Raises at the first epoch whose rows or whose last number differ.
+    Raises at the first epoch whose rows or whose last number differ.
     """
-    vertex = plan.name
-    if not any((each.name, each.identity) == (vertex, plan.identity) for each in catalog.epochs.vertices()):
-        raise ConfigError("PLAN.CHANGED", name=vertex)
+    if not any((each.name, each.identity) == (plan.name, plan.identity) for each in catalog.epochs.vertices()):
+        raise ConfigError("PLAN.CHANGED", name=plan.name)
     if last <= first:
         return 0
-    with tempfile.TemporaryDirectory(prefix="waterclock-replay-") as folder:
-        store = Store(Catalog.scratch(Path(folder)), None)
-        try:
-            branch(catalog, store.catalog, vertex, first, last)
-            declarations = {name: store.catalog.streams.get(name).declaration for name in plan.inputs}
-            program = Program(folder, plan, declarations)
-            worker = VertexWorker(store, program, InProcessRunner(), 1, None, Statistics())
-            at = first
-            while at < last:
-                if not worker.turn():
-                    raise RunError("RUN.INTERNAL", worker=f"replay of {vertex}", reason=f"it stands at epoch {at}")
-                before, at = at, store.catalog.epochs.snapshot(vertex).epoch
-                if at < before:  # which would find the same again
-                    raise StoreError(
-                        "STORE.DAMAGED", what=f"the state of {vertex!r}", reason=f"epoch {before + 1} cannot read it",
-                        fix="Restore the store's files from a copy.",
-                    )  # fmt: skip
-        finally:
-            store.close()
+    with Replay(catalog, plan, first, last) as again:
+        while again.snapshot.epoch < last:
+            again.step()
     return last - first

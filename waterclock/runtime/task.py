@@ -27,6 +27,7 @@ from waterclock.operators.registry import latest as latest_of
 from waterclock.operators.registry import operator_of
 from waterclock.optimizer.cut import OUTPUT, Leg, Stateful, VertexPlan
 from waterclock.plan.guarded import DEAD_ROWS, Guarded
+from waterclock.runtime import observer
 from waterclock.runtime.exchange import Block
 from waterclock.runtime.files import Saved, decoded, retain, save
 from waterclock.schema import SEQ, VE, VS
@@ -232,7 +233,7 @@ def _input(program: Program, step: Step, index: int, leg: Leg) -> pl.LazyFrame:
     rows = pl.concat(found) if found else leg.source.schema.empty().lazy()
     for bad in step.filters.get(leg.origin, ()):
         rows = rows.filter(~to_polars(bad, declaration.schema).fill_null(False))
-    return rows
+    return rows if observer.current is None else observer.current.read((0, index), leg, rows)
 
 
 def _run_leg(
@@ -240,7 +241,9 @@ def _run_leg(
     out: list[Block], report: Report,
 ) -> None:  # fmt: skip
     failed: dict[legs.Path, tuple[Guarded, Failures]] = {}
-    rows = legs.run(leg, frame, failed)
+    seen = observer.current
+    watch = partial(seen.passed, (leg.stage, origin), leg) if seen is not None else None
+    rows = legs.run(leg, frame, failed, watch)
     for path, (guarded, failures) in failed.items():
         if path not in report.left_out:
             report.left_out[path] = _left_out(program, step, guarded, failures, leg.origin if leg.stage == 0 else None)
@@ -310,7 +313,11 @@ def _step_node(
     for name in {name for block in blocks for name in block.tables}:
         frames = [block.tables[name] for block in blocks if name in block.tables]
         arrived[name] = frames[0] if len(frames) == 1 else in_order(operator.fold(name, pl.concat(frames)))
+    if observer.current is not None:
+        observer.current.arrived((node.stage, part), node, arrived, state)
     stepped = operator.step(Turn(arrived, state, tuple(old), tuple(new), top, part == 0))
+    if observer.current is not None:
+        observer.current.stepped((node.stage, part), node, stepped)
     mapped = files | {run.blob for run in runs}
     if sum(blob.length for blob in mapped) > LARGE_STATE:
         for run in decoded(program.root, mapped):

@@ -44,6 +44,13 @@ def digest_of(function: Any, name: str) -> str:
     return hashlib.blake2b(_Seen(name).described(name, function).encode(), digest_size=8).hexdigest()
 
 
+def installed_modules(function: Any, name: str) -> set[str]:
+    """Those whose functions, classes or names it refers to."""
+    seen = _Seen(name)
+    seen.described(name, function)
+    return seen.installed
+
+
 def is_installed(file: str | None) -> bool:
     """Whether a file belongs to Python, to an installed package or to this one, not to the user."""
     return file is None or file.startswith(("<frozen", _OURS, *_INSTALLED))
@@ -55,9 +62,14 @@ class _Seen:
     def __init__(self, root: str) -> None:
         self._root = root
         self._numbers: dict[int, int] = {}
+        self.installed: set[str] = set()
+        """Modules that are not the user's."""
 
     def described(self, name: str, value: Any) -> str:
-        if isinstance(value, _PLAIN) or (isinstance(value, type) and _of(value) != "user"):
+        if isinstance(value, type) and _of(value) != "user":
+            self.installed.add(value.__module__)
+            return f"{type(value).__name__}:{value!r}"
+        if isinstance(value, _PLAIN):
             return f"{type(value).__name__}:{value!r}"
         if isinstance(value, list | tuple):
             return f"{type(value).__name__}:[{','.join(self.described(name, one) for one in value)}]"
@@ -73,7 +85,7 @@ class _Seen:
         if isinstance(value, pl.Expr):
             return f"expression:{hashlib.blake2b(value.meta.serialize(), digest_size=8).hexdigest()}"
         if isinstance(value, ModuleType):
-            return _module(value)
+            return self._module(value)
         if isinstance(value, functools.partial):
             inside = (value.func, value.args, value.keywords)
             return f"partial:{self.described(name, inside)}"
@@ -94,8 +106,17 @@ class _Seen:
             return f"again:{self._numbers[id(value)]}"
         self._numbers[id(value)] = len(self._numbers)
         if _of(value) != "user":
+            self.installed.add(value.__module__)
             return f"installed:{value.__module__}.{value.__qualname__}"
         return self._function(value) if inspect.isfunction(value) else self._class(value)
+
+    def _module(self, module: ModuleType) -> str:
+        file = getattr(module, "__file__", None)
+        if is_installed(file):
+            self.installed.add(module.__name__)
+            return f"module:{module.__name__}"
+        assert file is not None
+        return f"module:{module.__name__}:{hashlib.blake2b(Path(file).read_bytes(), digest_size=8).hexdigest()}"
 
     def _function(self, function: FunctionType) -> str:
         source = _source(function)
@@ -132,14 +153,6 @@ def _of(value: Any) -> str:
     if found is not None and file is None and module not in ("__main__", "__mp_main__"):
         return "others"  # built in
     return "others" if file is not None and is_installed(file) else "user"
-
-
-def _module(module: ModuleType) -> str:
-    file = getattr(module, "__file__", None)
-    if is_installed(file):
-        return f"module:{module.__name__}"
-    assert file is not None
-    return f"module:{module.__name__}:{hashlib.blake2b(Path(file).read_bytes(), digest_size=8).hexdigest()}"
 
 
 def _content(value: pl.Series | pl.DataFrame | np.ndarray) -> str:

@@ -1,0 +1,1 @@
+"""The time machine: recorded epochs executed again, on a desk or as a proof, and past segments run anew."""

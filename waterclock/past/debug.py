@@ -1,0 +1,130 @@
+"""One vertex on a desk: recorded epochs executed in this process, operator by operator, with every frame to look at.
+
+User code runs as it is: breakpoints and pdb work in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import TypeVar
+
+import polars as pl
+
+from waterclock.catalog import Intent, Snapshot
+from waterclock.errors import StoreError, WaterclockError
+from waterclock.past.epochs import Recorded
+from waterclock.plan import Node
+from waterclock.runtime.log import StreamReader
+from waterclock.runtime.observer import Seen, observing
+from waterclock.runtime.replay import Replay
+
+T = TypeVar("T")
+
+
+class Debugger:
+    """Stands before ``epoch``, with the state of then. ``run`` executes it; ``steps`` are what its operators did.
+
+    ``partition`` shows one task of each stage only.
+    """
+
+    def __init__(self, found: Recorded, epoch: int, partition: int | None = None) -> None:
+        self._found = found
+        self._partition = partition
+        self._replay = self._before(epoch)
+        self.steps: list[Seen] = []
+        """What the operators of the epoch did, in order; empty before it was executed."""
+        self.error: WaterclockError | None = None
+        """What the epoch failed with."""
+        self.is_done = False
+        """It was executed."""
+
+    def _before(self, epoch: int) -> Replay:
+        found, base = self._found, self._found.base_of(epoch)
+        replay = Replay(found.catalog, found.plan, base, found.last, check=False, names=found.names(base + 1))
+        while replay.snapshot.epoch < epoch - 1:  # a bundle begins before it
+            replay.step()
+        return replay
+
+    def __enter__(self) -> Debugger:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._replay.close()
+        self._found.catalog.close()
+
+    @property
+    def epoch(self) -> int:
+        """The epoch at hand: executed, or to be executed next."""
+        return self._replay.snapshot.epoch + (0 if self.is_done else 1)
+
+    @property
+    def intent(self) -> Intent:
+        return self._recorded()[0]
+
+    @property
+    def inputs(self) -> dict[str, pl.DataFrame]:
+        """The events that the epoch takes, by stream."""
+        return {name: self._replay.input(name, taken.start, taken.end) for name, taken in self.intent.inputs.items()}
+
+    @property
+    def state(self) -> dict[str, dict[str, pl.DataFrame]]:
+        """What is remembered: before the epoch until it was executed, then after it. By operator and table."""
+        labels = {node.id: node.node.label for node in self._found.plan.nodes}
+        return {labels[node]: tables for node, tables in self._replay.state().items()}
+
+    @property
+    def output(self) -> pl.DataFrame:
+        """What the epoch gives here."""
+        if not self.is_done:
+            raise StoreError("STORE.NOT_EXECUTED", epoch=self.epoch)
+        return self._replay.output()
+
+    @property
+    def recorded(self) -> pl.DataFrame:
+        """What it gave when it was recorded."""
+        then = self._recorded()[1]
+        reader = StreamReader(self._found.catalog, self._found.vertex)
+        return reader.read(then.output_end - then.output_rows, then.output_end)
+
+    def run(self, call: Callable[[Callable[[], Snapshot]], Snapshot] = lambda work: work()) -> list[Seen]:
+        """Executes the epoch. ``call`` does it, such as ``pdb.runcall``."""
+        if self.is_done:
+            self.next()
+        self.error, wanted = None, self.epoch
+        with observing() as observer:
+            try:
+                call(self._replay.step)
+                self.is_done = self._replay.snapshot.epoch == wanted  # not if it was left in a debugger
+            except WaterclockError as error:
+                self.error = error
+        self.steps = [seen for seen in observer.seen if self._partition in (None, seen.task[1])]
+        if not self.is_done:  # to try it again
+            self._replay.close()
+            self._replay = self._before(wanted)
+        return self.steps
+
+    def next(self) -> int:
+        """On to the next epoch, which is executed by ``run``; gives its number."""
+        if not self.is_done:
+            self.run()
+            if self.error is not None:
+                raise self.error
+        if self._replay.snapshot.epoch >= self._found.last:
+            raise StoreError(
+                "STORE.NO_EPOCH", epoch=self._found.last + 1, vertex=self._found.vertex, have=self._found.have
+            )
+        self.steps, self.is_done = [], False
+        return self.epoch
+
+    def operators(self) -> list[Node]:
+        """In the order in which they worked."""
+        return [seen.operator for seen in self.steps]
+
+    def _recorded(self) -> tuple[Intent, Snapshot]:
+        return self._found.catalog.epochs.recorded(self._found.vertex, self.epoch - 1, self.epoch)[0]
