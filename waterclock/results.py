@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,8 +42,8 @@ class Result:
     """The lifetime in ``_vs`` and ``_ve``, and the columns."""
     cti: int | None = None
     """It is complete up to here; None where nothing tells."""
-    removed: int = 0
-    """Events that retention has removed."""
+    notes: tuple[str, ...] = ()
+    """What else to know of it."""
 
     @property
     def columns(self) -> dict[str, pl.DataType]:
@@ -125,9 +125,15 @@ def of_stream(
         for first, last in _stretches(wanted):
             found.append(alive(reader.read(max(first, row.first), min(last, row.next)), start, end))
             advance(last - first, total)
-        return Result(f"{store}:{name}", pl.concat(found), row.cti, row.first)
+        return Result(f"{store}:{name}", pl.concat(found), row.cti, gone(catalog, [name]))
     finally:
         catalog.close()
+
+
+def gone(catalog: Catalog, names: Iterable[str]) -> tuple[str, ...]:
+    """What streams have no longer."""
+    firsts = {name: catalog.streams.get(name).first for name in names}
+    return tuple(f"retention has removed the first {n:,} events of {name}" for name, n in firsts.items() if n)
 
 
 def _stretches(segments: Sequence[Segment]) -> Iterator[tuple[int, int]]:

@@ -83,7 +83,7 @@ def timeline(result: Result, by: Sequence[str], start: int | None = None, end: i
     if some.upto is not None:
         last = min(last, some.upto)
     picture = Drawn(result.name, first, max(last, first + 1), cti, found is not None)
-    left_out = [*some.left_out, *picture.lanes(some.rows, by)]
+    left_out = [*some.left_out, *picture.lanes(some.rows.sort(*by, VS, VE), by)]
     return Timeline(picture.finished(left_out), tuple(left_out))
 
 
@@ -162,7 +162,7 @@ class Drawn:
         self._parts: list[str] = []
 
     def lanes(self, rows: pl.DataFrame, by: Sequence[str]) -> Iterator[str]:
-        """One for each key, in order of their first events; gives what found no place."""
+        """One for each key, in the order of the rows; gives what found no place."""
         for own in rows.partition_by(list(by), maintain_order=True) if by else [rows]:
             name = ", ".join(text for key in by for text in shown(own[key].head(1)))
             hidden = self._lane(name, own.drop(by))

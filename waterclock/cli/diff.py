@@ -9,8 +9,8 @@ from typing import Any
 import click
 import polars as pl
 
-from waterclock.app import App
 from waterclock.cli import show
+from waterclock.cli.look import open_catalog
 from waterclock.cli.progress import progress
 from waterclock.cli.run import load
 from waterclock.compare import Diff, compared, read_both
@@ -19,7 +19,7 @@ from waterclock.compare.text import LIMIT, text
 from waterclock.connect.validity import FROM, TO, with_texts
 from waterclock.errors import ConfigError, did_you_mean
 from waterclock.launch import batched
-from waterclock.results import Result, between, of_stream, place_of, with_lifetimes
+from waterclock.results import Result, alive, between, gone, of_stream, place_of
 
 DIGITS = 9
 """Of doubles, against batch: Spark adds them in any order."""
@@ -97,11 +97,9 @@ def _against_batch(
         raise ConfigError("RUN.NO_OUTPUT", name=stream, choices=", ".join(choices) or "none", guess=guess)
     if not quiet:
         click.echo(f"computing {stream} of {file} in batch mode ...", err=True)
-    return streamed, Result(f"batch {stream}", _answer(app, stream))
-
-
-def _answer(app: App, output: str) -> pl.DataFrame:
-    return with_lifetimes(batched(app._declared, look_only=True).frame(output), output)
+    rows = batched(app._declared, look_only=True).frame(stream)
+    with open_catalog(store) as catalog:
+        return streamed, Result(f"batch {stream}", alive(rows, start, end), notes=gone(catalog, app._streams))
 
 
 def described(found: Diff, limit: int) -> dict[str, Any]:

@@ -198,8 +198,7 @@ def _notes(a: Result, b: Result, end: int | None, digits: int | None) -> list[st
         if side.cti is not None and side.cti < (FOREVER if end is None else end):
             upto = show_instant(side.cti)
             found.append(f"{side.name} is complete up to its CTI, {upto}: what is alive later may still come")
-        if side.removed:
-            found.append(f"retention has removed the first {side.removed:,} events of {side.name}")
+        found += side.notes
     if digits is not None:
         found.append(f"doubles were rounded to {digits} digits")
     return found

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from waterclock.compare.difference import KINDS, Diff
-from waterclock.compare.text import cells_of, columns_of, described, lines_of
+from waterclock.compare.text import ARROW, cells_of, columns_of, described, lines_of
 from waterclock.connect.validity import FROM, TO
 from waterclock.plan.drawing import scrolling, xml_text
 from waterclock.schema import VE, VS
@@ -69,7 +69,7 @@ def picture(diff: Diff) -> Timeline:
     lanes = list(diff.on) or [_LANE]
     some = chosen(every, lanes)
     rows = pl.concat([_with_words(diff, kind, some.rows.filter(pl.col(KIND) == kind)) for kind in KINDS])
-    left_out = [*some.left_out, *drawn.lanes(rows.sort(VS, VE), lanes)]
+    left_out = [*some.left_out, *drawn.lanes(rows.sort(*(diff.on or [KIND]), VS, VE), lanes)]
     return Timeline(drawn.finished(left_out), tuple(left_out))
 
 
@@ -81,8 +81,12 @@ def _bars(diff: Diff, kind: str) -> pl.DataFrame:
 
 
 def _with_words(diff: Diff, kind: str, rows: pl.DataFrame) -> pl.DataFrame:
-    """In place of the numbers of rows, what is in them besides the keys."""
-    columns = columns_of(diff)
-    cells = cells_of(diff, kind, diff.frames()[kind][rows[_ROW]])
-    words = [", ".join(f"{n}={c}" for n, c in list(zip(columns, row, strict=True))[len(diff.on) :]) for row in cells]
+    """In place of the numbers of rows, what is in them besides the keys; of changed ones, what has changed."""
+    names = columns_of(diff)[len(diff.on) :]
+    values = [row[len(diff.on) :] for row in cells_of(diff, kind, diff.frames()[kind][rows[_ROW]])]
+    told = [
+        [f"{name}={value}" for name, value in zip(names, row, strict=True) if kind != "changed" or ARROW in value]
+        for row in values
+    ]
+    words = [", ".join(parts) for parts in told]
     return rows.select(pl.exclude(_ROW), pl.Series(_WHAT, words, dtype=pl.String()))

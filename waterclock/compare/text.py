@@ -18,6 +18,7 @@ from waterclock.time import show_duration, show_instant
 SIGNS = {"only_a": "-", "only_b": "+", "changed": "~"}
 LIMIT = 20
 WIDEST = 40
+ARROW = " → "
 BARS = "▁▂▃▄▅▆▇█"
 
 
@@ -89,7 +90,7 @@ def cells_of(diff: Diff, kind: str, rows: pl.DataFrame) -> list[list[str]]:
     if kind == "changed":
         for name in columns[len(diff.on) :]:
             both = zip(texts[f"a.{name}"], texts[f"b.{name}"], rows.select(differs(name)).to_series(), strict=True)
-            texts[name] = [f"{old} → {new}" if differ else old for old, new, differ in both]
+            texts[name] = [f"{old}{ARROW}{new}" if differ else old for old, new, differ in both]
     return [list(row) for row in zip(*(texts[name] for name in columns), strict=True)]
 
 
