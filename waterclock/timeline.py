@@ -105,10 +105,10 @@ def chosen(rows: pl.DataFrame, by: Sequence[str]) -> Chosen:
             kept = rows.join(keys.head(LANES), on=list(by), how="semi", nulls_equal=True)
             left_out.append(f"{keys.height - LANES:,} keys with {rows.height - kept.height:,} events")
             rows = kept
-    rows = rows.sort(VS, VE)
     if rows.height <= EVENTS:
         return Chosen(rows, None, left_out)
-    upto = int(rows[VS][EVENTS])
+    upto = rows[VS].bottom_k(EVENTS + 1).max()
+    assert isinstance(upto, int)
     early = rows.filter(pl.col(VS) < upto)
     if not early.height:  # more than that start at once
         return Chosen(rows.head(EVENTS), None, [*left_out, f"{rows.height - EVENTS:,} events"])

@@ -157,7 +157,7 @@ def test_unlike_columns() -> None:
     assert raised.value.code == "RESULT.UNLIKE"
     assert "n only in a; m only in b" in raised.value.message
     assert "--columns user (in Python: columns=['user'])" in raised.value.hint
-    with pytest.raises(wc.ConfigError, match="n is Int64 and String"):
+    with pytest.raises(wc.ConfigError, match="n is bigint and string"):
         wc.diff(ONE, OTHER.cast({"n": pl.String}))
     with pytest.raises(wc.ConfigError, match="no column in common"):
         wc.diff(ONE.select(VS, VE, "n"), OTHER.select(VS, VE, "user"))

@@ -72,6 +72,7 @@ def diff(
             html.write_text(page(found), encoding="utf-8")
         except OSError as error:
             raise click.BadParameter(f"{html}: {error.strerror}", param_hint="--html") from None
+        click.echo(f"written: {html}", err=True)
     click.echo(json.dumps(described(found, limit), indent=2) if as_json else text(found, limit))
     raise SystemExit(0 if found.equal else 1)
 

@@ -30,6 +30,7 @@ class progress:
         self._quiet = quiet
         self._terminal = sys.stderr.isatty()
         self._began = self._drawn = time.monotonic()
+        self._shown = False
 
     def __enter__(self) -> progress:
         return self
@@ -37,14 +38,14 @@ class progress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._terminal and not self._quiet:
+        if self._terminal and self._shown:
             self._write(ERASE)
 
     def advance(self, number: int = 1) -> None:
         self.done += number
         now = time.monotonic()
         if not self._quiet and now - self._drawn >= (DRAW_EVERY if self._terminal else PLAIN_EVERY):
-            self._drawn = now
+            self._drawn, self._shown = now, True
             line = self.line(now - self._began)
             room = shutil.get_terminal_size().columns - 1
             self._write(f"{ERASE}{line[:room]}" if self._terminal else f"{line}\n")

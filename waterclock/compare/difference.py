@@ -12,7 +12,7 @@ import polars as pl
 from waterclock.compare.logical import ID, N, paired, surplus
 from waterclock.errors import ConfigError
 from waterclock.results import Advance, Result, alive, between, check_column, ignore, is_untyped, result_of
-from waterclock.schema import VE, VS
+from waterclock.schema import TYPES, VE, VS
 from waterclock.time import FOREVER, Instant, floor_to, show_instant
 from waterclock.timeline import extent, step_for
 
@@ -129,7 +129,7 @@ def compared(
         _rows(payloads, pieces.filter(pl.col(N) > 0)),
         _rows(payloads, pieces.filter(pl.col(N) < 0).with_columns(-pl.col(N))),
         _changes(payloads, changed, keys),
-        tuple(_notes(a, b, end, digits)),
+        tuple(dict.fromkeys(_notes(a, b, end, digits))),
     )  # fmt: skip
 
 
@@ -147,7 +147,8 @@ def _common(a: Result, b: Result, chosen: Sequence[str] | None) -> dict[str, pl.
         left, right = ({name: columns[name] for name in chosen} for columns in (left, right))
     unlike = [f"{name} only in {a.name}" for name in left if name not in right]
     unlike += [f"{name} only in {b.name}" for name in right if name not in left]
-    unlike += [f"{name} is {kind} and {right[name]}" for name, kind in left.items() if right.get(name, kind) != kind]
+    other = {name: right[name] for name, kind in left.items() if right.get(name, kind) != kind}
+    unlike += [f"{name} is {_called(left[name])} and {_called(kind)}" for name, kind in other.items()]
     if unlike:
         alike = [name for name, kind in left.items() if right.get(name) == kind]
         fix = (
@@ -162,6 +163,11 @@ def _common(a: Result, b: Result, chosen: Sequence[str] | None) -> dict[str, pl.
         if name in (N, ID):
             raise ConfigError("SCHEMA.RESERVED_COLUMN", column=name)
     return left
+
+
+def _called(kind: pl.DataType) -> str:
+    """As declarations call it."""
+    return next((name for name, known in TYPES.items() if known == kind), str(kind))
 
 
 def _typed(columns: Mapping[str, pl.DataType], other: Mapping[str, pl.DataType]) -> dict[str, pl.DataType]:
@@ -193,7 +199,7 @@ def _changes(payloads: pl.DataFrame, changed: pl.DataFrame, keys: Sequence[str])
 
 
 def _notes(a: Result, b: Result, end: int | None, digits: int | None) -> list[str]:
-    found = []
+    found: list[str] = []
     for side in (a, b):
         if side.cti is not None and side.cti < (FOREVER if end is None else end):
             upto = show_instant(side.cti)
