@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -43,7 +43,7 @@ STEPS = (
 class Timeline:
     """A drawing. Notebooks show it."""
 
-    svg: str
+    svg: str = field(repr=False)
     left_out: tuple[str, ...] = ()
     """What is not in it."""
 

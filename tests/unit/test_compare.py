@@ -81,6 +81,8 @@ def test_changed() -> None:
     assert found.only_a.rows() == [(10, 20, 1, "ann", 2)]
     assert found.only_b.rows() == [(10, 20, 1, "eve", 2)]
     assert found.columns() == {"n": 1}
+    assert wc.diff(ONE, OTHER, on=["user", "user"]).changed.equals(found.changed)
+    assert wc.diff(ONE, OTHER, on=["n", "user"]).counts() == {"only_a": 2, "only_b": 2, "changed": 0}
     assert str(found).splitlines()[0] == "different: only in a: 1, only in b: 1, changed: 1 (n 1); rows: 3 and 4"
     assert "~  1970-01-01 00:00:00.000005  1970-01-01 00:00:00.00001  ann   3 → 4" in str(found)
 

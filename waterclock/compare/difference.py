@@ -20,9 +20,9 @@ KINDS = ("only_a", "only_b", "changed")
 BUCKETS = 60
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False, eq=False)
 class Diff:
-    """How two results differ. Lifetimes that touch or overlap count as one, so how results are cut does not matter."""
+    """How two results differ: at every instant, so how their lifetimes are cut does not matter."""
 
     a: str
     b: str
@@ -71,7 +71,7 @@ class Diff:
         counts = {kind: _alive(frame, low, last, step, size) for kind, frame in frames.items()}
         return pl.DataFrame({VS: starts, VE: starts + step, **counts})
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         from waterclock.compare.text import text
 
         return text(self)
@@ -113,7 +113,7 @@ def compared(
     digits: int | None = None, start: int | None = None, end: int | None = None,
 ) -> Diff:  # fmt: skip
     """What is alive in ``[start, end)`` of both."""
-    keys = [on] if isinstance(on, str) else list(on)
+    keys = [on] if isinstance(on, str) else list(dict.fromkeys(on))
     kinds = _common(a, b, columns)
     for key in keys:
         check_column(key, list(kinds), "what is compared")
