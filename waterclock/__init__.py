@@ -12,6 +12,7 @@ app.run(mode="offline")
 
 from waterclock import functions
 from waterclock.app import App, SourceStream, sql
+from waterclock.compare import Diff, diff
 from waterclock.connect.callback import callback
 from waterclock.connect.console import console
 from waterclock.connect.files import files
@@ -51,15 +52,18 @@ from waterclock.runtime.barriers import Snapshots
 from waterclock.runtime.metrics.alerts import Alerts
 from waterclock.runtime.metrics.figures import Status
 from waterclock.schema import Schema
+from waterclock.timeline import Timeline, draw
 from waterclock.usercode.machine import Row
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "Alerts", "App", "ConfigError", "DStream", "DataError", "Handle", "Row", "RunError", "Schema", "Snapshots",
-    "SourceStream", "SqlError", "Statistics", "Status", "StoreError", "Stream", "UserError", "WaterclockError",
+    "Alerts", "App", "ConfigError", "DStream", "DataError", "Diff", "Handle", "Row", "RunError", "Schema", "Snapshots",
+    "SourceStream", "SqlError", "Statistics", "Status", "StoreError", "Stream", "Timeline", "UserError",
+    "WaterclockError",
     "aggregate", "approx_count_distinct", "array", "avg", "callback", "check_aggregate", "checkpoint", "coalesce",
-    "col", "collect_list", "console", "count", "count_distinct", "dstream", "end", "files", "first", "function",
+    "col", "collect_list", "console", "count", "count_distinct", "diff", "draw", "dstream", "end", "files", "first",
+    "function",
     "functions", "generate", "hop", "jsonl", "last", "lit", "max", "min", "operator", "parquet", "percentile_cont",
     "percentile_disc", "replay", "replicate", "split", "sql", "start", "stddev", "sum", "top_k", "tumble", "variance",
     "when",

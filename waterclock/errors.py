@@ -207,6 +207,10 @@ CATALOGUE: dict[str, Condition] = {
     "RUN.SNAPSHOT_PENDING": Condition("Snapshot {label} of {app!r} is not complete {when}.", "It is still on its way, and is completed while the app runs: look with 'waterclock snapshot list'."),
     "RUN.SNAPSHOT_ABANDONED": Condition("Snapshot {label} of {app!r} was abandoned.", "It took longer than the app allows (wc.Snapshots(timeout=...)), the app began to read another stream, or it was removed. Nothing is lost: take another."),
     "RUN.ALREADY": Condition("The app {app!r} is already running in this process.", "Keep the handle that run() returned."),
+    # results that are compared or drawn
+    "RESULT.UNREADABLE": Condition("{what} cannot be read as a result: {reason}.", "{fix}"),
+    "RESULT.UNLIKE": Condition("{a} and {b} have different columns: {unlike}.", "{fix}"),
+    "RESULT.KEYS_OVERLAP": Condition("Too many rows with equal {keys} are alive at the same time: pairing them takes {pieces:,} pieces.", "Name more keys, which tell rows apart (--on), compare a shorter time (--from, --to), or compare without keys."),
     # programs in SQL; the place in the text follows the message
     "SQL.SYNTAX": Condition("Expected {expected}, found {found}.", "{fix}"),
     "SQL.UNCLOSED": Condition("This {what} is never closed.", "Close it with {closing}"),

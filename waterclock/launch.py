@@ -213,15 +213,19 @@ def _known_plans(app: Declared, catalog: Catalog) -> dict[str, VertexPlan]:
     return plans
 
 
-def batched(app: Declared) -> Handle:
-    """All outputs at once over the history, after what the sources have was taken in."""
+def batched(app: Declared, look_only: bool = False) -> Handle:
+    """All outputs at once over the history, after what the sources have was taken in.
+
+    ``look_only``: over the history as it is; nothing is taken in, and sinks get nothing.
+    """
     catalog = app.open()
     try:
-        for declaration, _ in app.streams.values():
-            create_pushed(catalog, declaration, app.name)
-        _take_in(app, catalog)
+        if not look_only:
+            for declaration, _ in app.streams.values():
+                create_pushed(catalog, declaration, app.name)
+            _take_in(app, catalog)
         outputs = {name: app.optimized(plan.root) for name, (plan, _) in app.outputs.items()}
-        sinks = {name: sink for name, (_, sink) in app.outputs.items() if sink is not None}
+        sinks = {name: sink for name, (_, sink) in app.outputs.items() if sink is not None and not look_only}
         tables = {name: rows for name, (_, rows) in app.tables.items()}
         return run_batch(app.name, catalog, app.streams, outputs, sinks, tables, app.master, app.spark)
     finally:

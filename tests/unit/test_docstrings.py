@@ -13,7 +13,7 @@ from waterclock.lang.fluent import Grouped, Windowed
 
 @pytest.mark.parametrize(
     "kind",
-    [wc.Stream, wc.SourceStream, Grouped, Windowed, wc.App, wc.Handle, wc.DStream],
+    [wc.Stream, wc.SourceStream, Grouped, Windowed, wc.App, wc.Handle, wc.DStream, wc.Diff, wc.Timeline],
     ids=lambda kind: kind.__name__,
 )
 def test_every_public_method_has_a_docstring(kind: type) -> None:

@@ -13,7 +13,9 @@ from waterclock.cli.bundle import bundle
 from waterclock.cli.conformance import conformance
 from waterclock.cli.control import filters, scale
 from waterclock.cli.debug import debug
+from waterclock.cli.diff import diff
 from waterclock.cli.doctor import doctor
+from waterclock.cli.draw import draw
 from waterclock.cli.drivers import drivers, move
 from waterclock.cli.explain import explain
 from waterclock.cli.gc import gc
@@ -40,7 +42,8 @@ class Commands(click.Group):
             if ctx.params["traceback"]:
                 traceback.print_exc()
             click.echo(error_text(error.code, error.message, error.hint), err=True)
-            ctx.exit(2 if isinstance(error, ConfigError) else 1)
+            # Of diff, 1 says that they differ.
+            ctx.exit(2 if isinstance(error, ConfigError) or ctx.invoked_subcommand == "diff" else 1)
         except KeyboardInterrupt:
             click.echo("interrupted", err=True)
             ctx.exit(130)
@@ -63,7 +66,7 @@ def main(traceback: bool) -> None:
 
 for command in (
     init, run, lint, fmt, explain, status, metrics, streams, tail, filters, scale, drivers, move, snapshots, pins,
-    gc, doctor, conformance, debug, verify, bundle, replay,
+    gc, debug, verify, bundle, replay, diff, draw, doctor, conformance,
 ):  # fmt: skip
     main.add_command(command)
 

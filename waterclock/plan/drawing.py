@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,7 @@ LABEL = 24
 FILL = {"source": "#d9ead3", "stateless": "#f3f4f6", "stateful": "#fce5cd", "output": "#cfe2f3"}
 INK, EDGE = "#1b1f24", "#7a8594"
 FONT = "font-family='ui-monospace, DejaVu Sans Mono, Menlo, Consolas, monospace' font-size='11'"
+_NOT_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,11 @@ def wrapped(text: str) -> tuple[str, ...]:
     if len(lines) > LINES:
         lines = [*lines[: LINES - 1], shortened(lines[LINES - 1] + " …", WIDEST)]
     return tuple(lines)
+
+
+def xml_text(text: str) -> str:
+    """Escaped, and without the characters that XML cannot hold."""
+    return escape(_NOT_IN_XML.sub("\ufffd", text))
 
 
 def shortened(text: str, width: int) -> str:
@@ -240,7 +247,7 @@ class Drawn:
 
     def _box(self, box: Box) -> None:
         left, upper, width, height = self.spot(box)
-        self.parts.append(f"<g><title>{escape(box.full)}</title>")
+        self.parts.append(f"<g><title>{xml_text(box.full)}</title>")
         self._rect(left, upper, width, height, FILL[box.kind], EDGE, "4", solid=True)
         at = upper + (height - (1 + len(box.lines)) * LINE) / 2 + LINE - 3
         self._text(left + PAD, at, shortened(box.title, WIDEST), INK, bold=True)
@@ -260,7 +267,7 @@ class Drawn:
 
     def _text(self, x: float, y: float, text: str, colour: str, bold: bool = False) -> None:
         weight = " font-weight='bold'" if bold else ""
-        self.parts.append(f"<text x='{x:.1f}' y='{y:.1f}' fill='{colour}'{weight}>{escape(text)}</text>")
+        self.parts.append(f"<text x='{x:.1f}' y='{y:.1f}' fill='{colour}'{weight}>{xml_text(text)}</text>")
 
 
 def _curve(points: list[tuple[float, float]]) -> str:
@@ -278,8 +285,8 @@ def _curve(points: list[tuple[float, float]]) -> str:
 
 
 def schema_table(schema: Schema, name: str = "") -> str:
-    caption = f"<caption>{escape(name)}</caption>" if name else ""
-    rows = "".join(f"<tr><td>{escape(name)}</td><td>{escape(kind)}</td></tr>" for name, kind in schema)
+    caption = f"<caption>{xml_text(name)}</caption>" if name else ""
+    rows = "".join(f"<tr><td>{xml_text(name)}</td><td>{xml_text(kind)}</td></tr>" for name, kind in schema)
     return f"<table>{caption}<thead><tr><th>column</th><th>type</th></tr></thead><tbody>{rows}</tbody></table>"
 
 
