@@ -373,8 +373,8 @@ NOTES = [
     "the latency of a result is from the intended time of its latest event to its commit, as another process sees it "
     "(every 5 ms) for Waterclock, by the time of the batch's file in the log of commits for Structured Streaming; "
     "a result that was rolled back counts when it was committed again",
-    "a restart of Structured Streaming is the start of Python, JVM and session, the first batches, and working off what "
-    "came meanwhile; Waterclock computes in the driver until its Spark has started",
+    "a restart of Structured Streaming is the start of Python, JVM and session, the first batches, and working off "
+    "what came meanwhile; Waterclock computes in the driver until its Spark has started",
     "the curve is that of the run with the median recovery; every run's output was compared with the answer: each "
     "match once, none missing",
     "all processes share the machine's cores: a second driver takes from the first",

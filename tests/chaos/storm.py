@@ -23,7 +23,7 @@ from tests.recovery.harness import FORKS
 from waterclock.catalog import Catalog
 
 FORKS.set_forkserver_preload(["tests.recovery.program", "tests.chaos.child"])
-PATIENCE = 60.0
+PATIENCE = 240.0
 """What takes longer hangs."""
 RIVALS = frozenset({"STORE.IN_USE"})
 """A killed process may be there for another moment: who finds it waits, as a supervisor would."""

@@ -7,12 +7,14 @@ from pathlib import Path
 import click
 
 from waterclock.app import MODES
+from waterclock.cli.live import LiveLine
 from waterclock.cli.program import FILE
+from waterclock.cli.progress import progress
 from waterclock.cli.recorded import program_options, recorded_by
 from waterclock.cli.run import load
 from waterclock.cli.show import seconds
 from waterclock.errors import ConfigError
-from waterclock.past.rerun import copy_events, reach
+from waterclock.past.rerun import copy_events, reach, rows_between
 from waterclock.time import BEGINNING, FOREVER, instant, show_duration, show_instant
 
 
@@ -47,13 +49,16 @@ def replay(
         there = app.elsewhere(to_store)
         before = reach(there._declared)
         begin = BEGINNING if before is None or first == BEGINNING else max(BEGINNING, first - before)
-        copied = copy_events(catalog, there._declared, begin, last)
+        total = rows_between(catalog, app._streams, begin, last)
+        with progress("copying", total) as bar:
+            copied = copy_events(catalog, there._declared, begin, last, bar.advance)
     told = ", ".join(f"{rows:,} events of {stream}" for stream, rows in copied.items())
     if begin < first and begin != BEGINNING and before is not None:
         told += f" (from {show_instant(begin)} on: results depend on {show_duration(before)} before them)"
     click.echo(f"took {told}")
-    handle = there.run(mode)
-    handle.wait()
+    with LiveLine(there, mode, quiet=False):
+        handle = there.run(mode)
+        handle.wait_until_stopped()
     status = handle.status()
     rows = ", ".join(f"{vertex.rows_out:,} of {vertex.name}" for vertex in status.vertices)
     click.echo(f"gave {rows} in {seconds(status.seconds or 0)}; store {to_store}")

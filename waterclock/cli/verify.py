@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from waterclock.cli.progress import progress
 from waterclock.cli.recorded import EpochRange, program_options, recorded_by, rows_text
 from waterclock.cli.show import json_option
 from waterclock.errors import ConfigError
@@ -42,7 +43,8 @@ def verify(
             first, last = _asked(found, epochs)
             if last < first:
                 continue  # nothing was computed yet
-            verdicts.append(verified(found, first, last))
+            with progress(f"verifying {found.vertex}", last - first + 1, as_json, "epochs") as bar:
+                verdicts.append(verified(found, first, last, bar.advance))
             if not as_json:
                 click.echo(_text(verdicts[-1], file, store))
     if as_json:
