@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from tests.conftest import SPARK
+from waterclock.cli import progress
 from waterclock.cli.main import main
 
 pytestmark = pytest.mark.spark
@@ -29,6 +31,8 @@ totals.to(wc.jsonl("totals.jsonl"), name="totals")
 
 def test_streaming_against_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(progress, "LOOK_EVERY", 0.01)
+    monkeypatch.setattr(progress, "PLAIN_EVERY", 0.0)
 
     def program(name: str, count: int, least: int) -> str:
         Path(name).write_text(PROGRAM.replace("COUNT", str(count)).replace("LEAST", str(least)))
@@ -43,6 +47,7 @@ def test_streaming_against_batch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     code, shown = call("diff", "store:totals", "--batch", "old.py", "--on", "user")
     assert code == 0, shown
     assert "rounded to 9 digits" in shown
+    assert re.search(r"totals in batch mode: stage \d+ of Spark \[[# ]{20}\] \d+% of \d+ tasks, ", shown)
     # Another version: other rows; more input: not taken in.
     code, shown = call("diff", "store:totals", "--batch", program("new.py", 2000, 2), "--on", "user")
     assert code == 1, shown

@@ -11,7 +11,7 @@ import polars as pl
 
 from waterclock.cli import show
 from waterclock.cli.look import open_catalog
-from waterclock.cli.progress import progress
+from waterclock.cli.progress import progress, spark_progress
 from waterclock.cli.run import load
 from waterclock.compare import Diff, compared, read_both
 from waterclock.compare.html import page
@@ -91,14 +91,13 @@ def _against_batch(
     store, stream = place
     with progress("reading", None, quiet) as bar:
         streamed = of_stream(store, stream, start, end, bar.rows)
-    app = load(file, store, name, params)
+    app = load(file, store, name, params, looking=True)
     if stream not in app._outputs:
         choices = list(app._outputs)
         guess = did_you_mean(stream, choices)
         raise ConfigError("RUN.NO_OUTPUT", name=stream, choices=", ".join(choices) or "none", guess=guess)
-    if not quiet:
-        click.echo(f"computing {stream} of {file} in batch mode ...", err=True)
-    rows = batched(app._declared, look_only=True).frame(stream)
+    with spark_progress(f"{stream} in batch mode", quiet):
+        rows = batched(app._declared, look_only=True).frame(stream)
     with open_catalog(store) as catalog:
         return streamed, Result(f"batch {stream}", alive(rows, start, end), notes=gone(catalog, app._streams))
 

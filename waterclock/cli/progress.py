@@ -7,13 +7,17 @@ from __future__ import annotations
 
 import shutil
 import sys
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 
 from waterclock.cli.live import ERASE, PLAIN_EVERY
 from waterclock.cli.show import brief, seconds
 
 DRAW_EVERY = 0.1
+LOOK_EVERY = 0.5
 WIDTH = 20
 
 
@@ -71,3 +75,34 @@ class progress:
     def _write(text: str) -> None:
         sys.stderr.write(text)
         sys.stderr.flush()
+
+
+@contextmanager
+def spark_progress(label: str, quiet: bool) -> Iterator[None]:
+    """The stages that Spark runs, one after another: how many will follow is not known, so each has its own end."""
+    stop = threading.Event()
+
+    def watch() -> None:
+        from waterclock.batch.spark.stages import running  # Java is needed only here
+
+        stage, bar = -1, progress(label, None)
+        while not stop.wait(LOOK_EVERY):
+            found = running()
+            if found is not None:
+                if found.stage != stage:
+                    stage, bar = (
+                        found.stage,
+                        progress(f"{label}: stage {found.stage} of Spark", found.tasks, unit="tasks"),
+                    )
+                bar.advance(found.done - bar.done)
+        bar.__exit__(None, None, None)
+
+    thread = threading.Thread(target=watch, name="progress", daemon=True)
+    if not quiet:
+        thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        if not quiet:
+            thread.join(timeout=2)

@@ -16,6 +16,7 @@ from waterclock.app import MODES, App, lease_micros, sql
 from waterclock.batch import BatchHandle
 from waterclock.cli.live import LiveLine, summary
 from waterclock.cli.look import print_events
+from waterclock.cli.progress import spark_progress
 from waterclock.connect.validity import check_free, with_times
 from waterclock.errors import ConfigError, SqlError, WaterclockError
 
@@ -109,7 +110,7 @@ def _run(app: App, mode: str, out: Path | None, quiet: bool, standby: bool, driv
         for plan, sink in app._outputs.values():
             if sink is None:
                 check_free(plan.root.schema)
-    with LiveLine(app, mode, quiet):
+    with LiveLine(app, mode, quiet), spark_progress(app.name, quiet or mode != "batch"):
         handle = app.run(mode, standby=standby, driver=driver)
         handle.wait_until_stopped()
     if isinstance(handle, BatchHandle):

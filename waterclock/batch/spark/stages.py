@@ -1,0 +1,28 @@
+"""How far Spark is with what it runs now."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from py4j.protocol import Py4JError
+from pyspark import SparkContext
+
+
+class Running(NamedTuple):
+    stage: int
+    done: int
+    tasks: int
+
+
+def running() -> Running | None:
+    """The newest stage that runs and how many of its tasks are done; None if none does."""
+    context = SparkContext._active_spark_context
+    if context is None or getattr(context, "_jsc", None) is None:  # not yet, or no longer
+        return None
+    try:
+        tracker = context.statusTracker()
+        found = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+    except (Py4JError, OSError):
+        return None  # it is ending
+    newest = max((stage for stage in found if stage is not None), key=lambda stage: stage.stageId, default=None)
+    return None if newest is None else Running(newest.stageId, newest.numCompletedTasks, newest.numTasks)
