@@ -156,6 +156,7 @@ def _drain(job: Job) -> None:
 def _push(job: Job) -> None:
     """What lies in the queue, in order, each at most once; the book says what was tried and what was taken."""
     app, book = _app(job), os.open(job.book, os.O_RDWR | os.O_CREAT | os.O_APPEND)
+    os.write(book, b"begun\n")  # whatever the one before was in, it has given up
     parent = os.getppid()
     while os.getppid() == parent:
         tried = {tuple(line.split()[1:]) for line in job.book.read_text().splitlines()}
