@@ -21,6 +21,7 @@ from waterclock.cli.run import run
 from waterclock.cli.show import error_text
 from waterclock.cli.snapshots import pins, snapshots
 from waterclock.cli.status import metrics, status
+from waterclock.cli.test import test
 from waterclock.errors import ConfigError, WaterclockError
 
 CODES = "Exit codes: 0 done, 1 failed, 2 wrong argument or program, 130 interrupted."
@@ -58,7 +59,7 @@ def main(traceback: bool) -> None:
 
 
 for command in (
-    init, run, lint, fmt, explain, status, metrics, streams, tail, filters, scale, drivers, move, snapshots, pins,
+    init, run, lint, fmt, test, explain, status, metrics, streams, tail, filters, scale, drivers, move, snapshots, pins,
     gc, doctor, conformance,
 ):  # fmt: skip
     main.add_command(command)
