@@ -1,10 +1,12 @@
 """Machines that are too hot while nobody is there: a program in Python with a function of its own."""
 
+import polars as pl
+
 import waterclock as wc
 
 
 @wc.function(returns=float)
-def celsius(fahrenheit: float) -> float:
+def celsius(fahrenheit: pl.Series) -> pl.Series:
     return (fahrenheit - 32) / 1.8
 
 

@@ -236,4 +236,4 @@ def found_in(paths: Iterable[Path]) -> list[Path]:
     files: list[Path] = []
     for path in paths:
         files += sorted(path.rglob(f"*{SUFFIX}")) if path.is_dir() else [path]
-    return list(dict.fromkeys(files))
+    return list({path.resolve(): path for path in reversed(files)}.values())[::-1]

@@ -324,13 +324,12 @@ class TestStream:
         return parts
 
     def _mark(self, table: Table, mark: Mark) -> Crash | Mark:
-        cell = Cell(f"!{mark.word}", mark.line, 0)
         try:
             if mark.word == "crash":
                 return crash(mark.argument or None)
             self.times.read(mark.argument)
         except ConfigError as error:
-            raise table.wrong(cell, error.message.rstrip("."), error.hint) from None
+            raise table.wrong(mark.cell, error.message.rstrip("."), error.hint) from None
         return mark
 
     def _arrival(self, frame: pl.DataFrame, declaration: Declaration) -> int | None:

@@ -34,7 +34,7 @@ class Mark:
 
     word: str
     argument: str
-    line: int
+    cell: Cell
 
 
 class Table:
@@ -90,11 +90,12 @@ class Table:
 
     def _mark(self, bare: str, number: int) -> Mark:
         word, _, argument = bare[1:].partition(" ")
+        cell = Cell(bare, number, self._lines[number].index(bare))
         if word not in MARKS:
             guess = did_you_mean(word, list(MARKS))
             fix = f"Between rows there can be !crash, !crash PLACE and !advance TIME; a text with ! is quoted.{guess}"
-            raise self.wrong(Cell(bare, number, self._lines[number].index(bare)), f"there is no !{word}", fix)
-        return Mark(word, argument.strip(), number)
+            raise self.wrong(cell, f"there is no !{word}", fix)
+        return Mark(word, argument.strip(), cell)
 
     def _cells(self, line: str, number: int, bordered: bool) -> list[Cell]:
         spans = list(_spans(line))

@@ -207,7 +207,7 @@ def expected_of(table: Table, output: str, schema: Schema, times: Times) -> Expe
     for row in table.rows:
         if isinstance(row, Mark):
             fix = f"Put it between the rows that are fed: !{row.word} is no row."
-            raise table.wrong(Cell("", row.line, 0), "rows that are expected cannot crash or advance", fix)
+            raise table.wrong(row.cell, "rows that are expected cannot crash or advance", fix)
         given = {head.text: cell for head, cell in zip(table.header, row, strict=True)}
         payload = {name: _value(table, given[name], name, kinds[name], times) for name in columns}
         vs, ve = 0, 1

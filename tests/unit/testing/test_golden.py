@@ -92,16 +92,16 @@ def test_a_failure_is_shown_and_can_be_taken_over(project: Path) -> None:
     file.write_text(FAILING)
     shown = (
         "    line 8: per_user is not as expected: 1 missing (-), 2 unexpected (+)\n"
-        "          user | total | from  | to\n"
-        "        + ann  | 3     | 10:00 | 10:00:10\n"
-        "        - ann  | 5     | 10:00 | 10:00:10\n"
-        "        + bob  | 4     | 10:00 | 10:00:10\n"
-        "        The time (CTI) of per_user: 10:00:10\n"
+        "        user | total | from  | to\n"
+        "      + ann  | 3     | 10:00 | 10:00:10\n"
+        "      - ann  | 5     | 10:00 | 10:00:10\n"
+        "      + bob  | 4     | 10:00 | 10:00:10\n"
+        "      The time (CTI) of per_user: 10:00:10\n"
         "    line 13: per_user is not as expected: 0 missing (-), 2 unexpected (+)\n"
-        "          user | n | total | from  | to\n"
-        "        + ann  | 1 | 3     | 10:00 | 10:00:10\n"
-        "        + bob  | 1 | 4     | 10:00 | 10:00:10\n"
-        "        The time (CTI) of per_user: it has ended\n"
+        "        user | n | total | from  | to\n"
+        "      + ann  | 1 | 3     | 10:00 | 10:00:10\n"
+        "      + bob  | 1 | 4     | 10:00 | 10:00:10\n"
+        "      The time (CTI) of per_user: it has ended\n"
     )
     result = call(file)
     assert (result.exit_code, file.read_text()) == (1, FAILING)
