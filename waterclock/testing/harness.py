@@ -68,8 +68,8 @@ class TestStream:
         self._beside = Path(beside) if beside is not None else None
         """Where files are looked for that are not in the working directory."""
         self._folder = Path(tempfile.mkdtemp(prefix="waterclock-test-", dir=_fast()))
-        self._gone = weakref.finalize(self, shutil.rmtree, self._folder, ignore_errors=True)
         self._player: Player | None = None
+        self._gone = weakref.finalize(self, _end, None, self._folder)
         self._steps: list[Step] = []
         self._armed: str | None = None
         """Where the next step is to crash."""
@@ -107,8 +107,9 @@ class TestStream:
                 self._advance(self.times.read(part.argument), stream)
             else:
                 frame, rejected = to_frame(part, declaration)
-                arrival = self._arrival(frame, declaration) if at is None else self.times.read(str(at))
+                arrival = self._arrival(frame, declaration)
                 if at is not None:
+                    arrival = self.times.read(str(at))
                     self._not_back("The clock", self._playing.now, arrival)
                 self._do(Feed(stream, frame, arrival, tuple(rejected)))
         return self
@@ -182,7 +183,7 @@ class TestStream:
             return expected_of(rows, output, schema, self.times) if rows.header else Expected(schema.names, True, [])
         if isinstance(rows, pl.DataFrame):
             rows = rows.to_dicts()
-        if not isinstance(rows, Sequence) or not all(isinstance(row, Mapping) for row in rows):
+        if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
             fix = "Expect a table as text, a list of dicts or a Polars frame."
             raise ConfigError("CONFIG.BAD_OPTION", option="rows", value=rows, fix=fix)
         return expected_rows(rows, output, schema, self.times) if rows else Expected(schema.names, True, [])
@@ -394,6 +395,7 @@ def _fast() -> str | None:
     return None
 
 
-def _end(player: Player, folder: Path) -> None:
-    player.close()
+def _end(player: Player | None, folder: Path) -> None:
+    if player is not None:
+        player.close()
     shutil.rmtree(folder, ignore_errors=True)

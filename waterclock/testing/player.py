@@ -14,7 +14,7 @@ from waterclock.connect.base import Chunk
 from waterclock.errors import ConfigError, WaterclockError, did_you_mean
 from waterclock.launch import Declared, start
 from waterclock.runtime.barriers import Snapshots
-from waterclock.runtime.engine import Parts
+from waterclock.runtime.engine import Parts, Worker
 from waterclock.runtime.idle import goes_to
 from waterclock.runtime.log import StreamLog, StreamReader
 from waterclock.testing.steps import Advance, Crash, End, Feed, Step, Wait
@@ -146,7 +146,7 @@ class Player:
 
     def _settle(self) -> None:
         parts = self._open()
-        workers = (*parts.imports, *parts.vertices, parts.keeper)
+        workers: list[Worker] = [*parts.imports, *parts.vertices, parts.keeper]
         while sum(worker.turn() for worker in workers):
             pass
 
