@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
+from waterclock.errors import WaterclockError
 from waterclock.launch import Declared
 from waterclock.schema import VS
 from waterclock.streams.segment import with_lifetime
@@ -27,9 +28,12 @@ def disturbed(program: Declared, steps: Sequence[Step], times: Times, folder: Pa
     with tempfile.TemporaryDirectory(dir=folder) as own:
         run = Disturbed(program, Path(own), Random(seed))
         try:
-            return run.play(list(steps), times)
+            wrong = run.play(list(steps), times)
+        except WaterclockError as error:
+            wrong = f"the program failed: {error}"
         finally:
             run.player.close()
+    return None if wrong is None else "\n".join([wrong, "What was done:", *(f"  {step}" for step in run.said)])
 
 
 class Disturbed:
@@ -42,7 +46,8 @@ class Disturbed:
         self._by_itself = any(each.time_from is not None or each.idle is not None for each in declarations)
         """Time also follows from what was computed when: it decides what is late."""
         epoch_rows = None if self._early else chance.choice(CUTS)
-        self._said = [] if epoch_rows is None else [f"at most {epoch_rows} rows an epoch"]
+        self.said = [] if epoch_rows is None else [f"at most {epoch_rows} rows an epoch"]
+        """What was done, step by step."""
         self.player = Player(program, folder, epoch_rows)
 
     def play(self, steps: list[Step], times: Times) -> str | None:
@@ -56,21 +61,21 @@ class Disturbed:
             schema = self.player.catalog.streams.get(step.output).declaration.schema
             text = difference(events_of(frame), Expected(schema.names, True, list(step.found)), schema, times)
             if text is not None:
-                return "\n".join([f"{step.output} differs: {text}", "What was done:", *(f"  {s}" for s in self._said)])
+                return f"{step.output} differs: {text}"
         return None
 
     def _do(self, step: Step) -> None:
         chance = self._chance
         if isinstance(step, Crash) or chance.random() < 0.15:
             self.player.do(Crash())
-            self._said.append("crash")
+            self.said.append("crash")
         if isinstance(step, Crash):
             return
         place = chance.choice(REACHED) if chance.random() < 0.5 else None
         settle = self._early or self._by_itself or chance.random() < 0.7
-        died = self.player.do(step, place, settle)
-        notes = (f", crash at {place}" if died else "") + ("" if settle else ", nothing computed yet")
-        self._said.append(f"{step}{notes}")
+        self.said.append(f"{step}{'' if settle else ', nothing computed yet'}")
+        if self.player.do(step, place, settle):
+            self.said[-1] += f", crash at {place}"
 
     def _reordered(self, steps: list[Step]) -> list[Step]:
         """Feeds of different streams with nothing between them come in any order."""

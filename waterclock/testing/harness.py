@@ -104,7 +104,7 @@ class TestStream:
             if isinstance(part, Crash):
                 self.crash(part.place)
             elif isinstance(part, Mark):
-                self._advance(self.times.read(part.argument), stream)
+                self._advance(self._moment("advance", part.argument, {}), stream)
             else:
                 frame, rejected = to_frame(part, declaration)
                 arrival = self._arrival(frame, declaration)
@@ -115,7 +115,8 @@ class TestStream:
         return self
 
     def advance(self, to: str | int | None = None, stream: str | None = None, **by: float) -> TestStream:
-        """Moves the time (CTI) of all streams, or of one, and the clock: to ``"10:05"``, or by ``minutes=5``."""
+        """Moves the time (CTI) of all streams, or of one, and the clock: to ``"10:05"``, or by
+        ``"+5m"`` or ``minutes=5``."""
         self._advance(self._moment("advance", to, by), stream)
         return self
 
@@ -328,7 +329,8 @@ class TestStream:
         try:
             if mark.word == "crash":
                 return crash(mark.argument or None)
-            self.times.read(mark.argument)
+            if not mark.argument.startswith("+"):
+                self.times.read(mark.argument)
         except ConfigError as error:
             raise table.wrong(mark.cell, error.message.rstrip("."), error.hint) from None
         return mark
@@ -342,10 +344,14 @@ class TestStream:
         usage = {"advance": "advance('10:05') or advance(minutes=5)", "wait": "wait('30s') or wait(seconds=30)"}
         if (to is None) == (not by):
             raise ConfigError("TEST.WHEN", what=what, usage=usage[what])
-        if to is not None:
+        if to is not None and not str(to).startswith("+"):
             return self.times.read(str(to))
         try:
-            duration = sum(micros(f"{number} {unit}") for unit, number in by.items())
+            duration = (
+                micros(str(to)[1:])
+                if to is not None
+                else sum(micros(f"{number} {unit}") for unit, number in by.items())
+            )
         except ConfigError:
             raise ConfigError("TEST.WHEN", what=what, usage=usage[what]) from None
         if self._playing.now is None:

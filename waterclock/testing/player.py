@@ -58,7 +58,7 @@ class Player:
             return True
         actions: list[Callable[[], None]] = [lambda: self._take(step)]
         if settle:
-            actions.append(self._settle)
+            actions.append(self.settle)
         died = False
         if place is not None:
             crashpoints.arm(f"{place}:1", gently=True)
@@ -103,7 +103,7 @@ class Player:
         self.now = max((each for each in (self.now, time) if each is not None), default=None)
 
     def _log(self, name: str) -> StreamLog:
-        store = self._open().store
+        store = self.open().store
         return StreamLog(store, name, store.lease, clock=lambda: self.now or 0)
 
     # -- the idle rule -------------------------------------------------------------------------------------
@@ -129,11 +129,8 @@ class Player:
 
     # -- running -------------------------------------------------------------------------------------------
 
-    def open(self) -> None:
-        """From what is in the store, as a process that starts."""
-        self._open()
-
-    def _open(self) -> Parts:
+    def open(self) -> Parts:
+        """As a process that starts, from what is in the store."""
         if self._parts is None:
             self._parts = start(self.program, "offline").parts
             for vertex in self._parts.vertices:
@@ -142,10 +139,7 @@ class Player:
 
     def settle(self) -> None:
         """Computes all that follows from what is there."""
-        self._settle()
-
-    def _settle(self) -> None:
-        parts = self._open()
+        parts = self.open()
         workers: list[Worker] = [*parts.imports, *parts.vertices, parts.keeper]
         while sum(worker.turn() for worker in workers):
             pass
@@ -161,7 +155,7 @@ class Player:
 
     @property
     def catalog(self) -> Catalog:
-        return self._open().store.catalog
+        return self.open().store.catalog
 
     def frame(self, name: str) -> pl.DataFrame:
         row = self.catalog.streams.get(name)

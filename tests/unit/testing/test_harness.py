@@ -12,7 +12,7 @@ import pytest
 import waterclock as wc
 from tests.unit.testing.programs import CLICKS, STAYS, clicks
 from waterclock.crashpoints import PLACES
-from waterclock.testing import Differs, TestStream, crash, events
+from waterclock.testing import Differs, TestStream, crash, events, player
 from waterclock.testing.player import REACHED
 
 FOUR = """
@@ -125,7 +125,7 @@ def test_how_lifetimes_are_cut_does_not_matter(ts: TestStream) -> None:
 
 
 def test_time_moves_by_a_duration_from_the_last_event(ts: TestStream) -> None:
-    ts.load(CLICKS).feed("clicks", FOUR).advance(seconds=7).expect("per_user", FIRST)
+    ts.load(CLICKS).feed("clicks", FOUR).advance(seconds=6).advance("+1s").expect("per_user", FIRST)
     ts.advance(seconds=1)
     assert ts.rows("per_user").height == 3
 
@@ -278,6 +278,7 @@ def test_floats_are_equal_when_nine_digits_are() -> None:
         (lambda ts: ts.end().feed("clicks", FOUR), "[TEST.ENDED] The stream 'clicks' has ended in this test.\n  hint: Feed it before end()."),
         (lambda ts: ts.advance(), "[TEST.WHEN] advance() takes one time.\n  hint: Write advance('10:05') or advance(minutes=5)."),
         (lambda ts: ts.wait(fortnights=1), "[TEST.WHEN] wait() takes one time.\n  hint: Write wait('30s') or wait(seconds=30)."),
+        (lambda ts: ts.advance("+soon"), "[TEST.WHEN] advance() takes one time.\n  hint: Write advance('10:05') or advance(minutes=5)."),
         (lambda ts: ts.advance("noon"), "[TEST.BAD_TIME] 'noon' is not a time.\n  hint: Write 10:00, 10:00:05.25, 2026-01-05T10:00:05Z, or microseconds since 1970."),
         (lambda ts: ts.load(CLICKS), "[TEST.LOADED_TWICE] This test has a program already.\n  hint: Test another program with another TestStream."),
         (lambda ts: ts.crash("epoch.before_comit"), f"[TEST.NO_PLACE] A test cannot crash at 'epoch.before_comit'.\n  hint: Places: {', '.join(REACHED)}. Without a place it crashes at once. Did you mean 'epoch.before_commit'?"),
@@ -339,7 +340,7 @@ def test_crashes_and_times_between_rows(ts: TestStream) -> None:
         bob  | 5      | +2s
         !crash epoch.before_commit
         ann  | 4      | +1s
-        !advance 10:00:10
+        !advance +6s
         ann  | 1      | 10:00:12
     """)  # fmt: skip
     ts.expect("per_user", FIRST)
@@ -350,9 +351,9 @@ def test_crashes_and_times_between_rows(ts: TestStream) -> None:
 
 def test_a_crash_drops_what_is_in_memory(ts: TestStream) -> None:
     ts.load(CLICKS)
-    before = ts._playing._open()
+    before = ts._playing.open()
     ts.crash().feed("clicks", FOUR)
-    assert ts._playing._open() is not before
+    assert ts._playing.open() is not before
 
 
 # -- chaos and the reference -------------------------------------------------------------------------------
@@ -373,7 +374,7 @@ def test_chaos_finds_what_is_not_determined() -> None:
 
     with TestStream(lottery) as ts:
         ts.feed("rows", "n | t\n 2 | 1\n 3 | 2").end()
-        with pytest.raises((Differs, wc.RunError)):
+        with pytest.raises(Differs, match=r"In run 1 of chaos"):
             ts.chaos(times=3)
 
 
@@ -381,6 +382,29 @@ def _drawn(n: int) -> int:
     import random
 
     return n * random.randrange(2**40)
+
+
+def test_chaos_finds_a_row_that_is_taken_twice(ts: TestStream, monkeypatch: pytest.MonkeyPatch) -> None:
+    ts.load(CLICKS).feed("clicks", FOUR).end()
+    real = player.Chunk
+    monkeypatch.setattr(player, "Chunk", lambda number, *rest: real(None, *rest))  # nothing remembers what was taken
+    with pytest.raises(Differs, match=r"per_user differs(.*\n)*.*feed clicks: \d rows, crash at ingest.after_commit"):
+        ts.chaos(times=100)
+
+
+def test_a_failure_in_chaos_is_shown_with_what_was_done(ts: TestStream, monkeypatch: pytest.MonkeyPatch) -> None:
+    ts.load(CLICKS).feed("clicks", FOUR)
+
+    def full(self: object, step: object) -> None:
+        raise wc.StoreError("STORE.FULL", path="there")
+
+    monkeypatch.setattr(player.Player, "_take", full)
+    with pytest.raises(Differs) as error:
+        ts.chaos(times=1)
+    lines = said(error).splitlines()
+    assert lines[0].endswith("the program failed: [STORE.FULL] No space left while writing there.")
+    assert lines[2] == "What was done:"
+    assert lines[-1].startswith("  feed clicks: ")
 
 
 def test_a_difference_that_chaos_finds_is_shown_with_what_was_done(ts: TestStream) -> None:
