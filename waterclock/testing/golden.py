@@ -16,6 +16,7 @@ A line is a word and what belongs to it; the table of ``feed`` and ``expect`` is
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -189,7 +190,7 @@ class GoldenFile:
             return found
 
     def _path(self, program: str) -> Path:
-        return self.path.parent / program
+        return Path(os.path.normpath(self.path.parent / program))
 
     def _do(self, ts: TestStream, step: Step) -> Iterable[Wrong]:
         first = step.arguments[0] if step.arguments else ""

@@ -68,6 +68,7 @@ class TestStream:
         self._beside = Path(beside) if beside is not None else None
         """Where files are looked for that are not in the working directory."""
         self._folder = Path(tempfile.mkdtemp(prefix="waterclock-test-", dir=_fast()))
+        self._app: App | None = None
         self._player: Player | None = None
         self._gone = weakref.finalize(self, _end, None, self._folder)
         self._steps: list[Step] = []
@@ -82,7 +83,7 @@ class TestStream:
         """Takes an app, a function that makes one, a file in SQL or Python, or a program in SQL as text."""
         if self._player is not None:
             raise ConfigError("TEST.LOADED_TWICE")
-        app = self._app(program, params)
+        self._app = app = self._made(program, params)
         if not app._declared.outputs:
             raise ConfigError("PLAN.NO_OUTPUT", app=app.name)
         self._player = Player(app._declared, self._folder)
@@ -238,7 +239,7 @@ class TestStream:
 
     # -- inside --------------------------------------------------------------------------------------------
 
-    def _app(self, program: Program, params: Mapping[str, Any] | None) -> App:
+    def _made(self, program: Program, params: Mapping[str, Any] | None) -> App:
         if isinstance(program, App):
             return program
         if callable(program):
@@ -288,11 +289,21 @@ class TestStream:
         self._check_reached()
         known = self._playing.catalog.streams.names()
         if output not in known:
+            self._check_side(output)
             outputs = [*self._program.outputs, *(name for name in known if name not in self._program.outputs)]
             raise ConfigError(
                 "RUN.NO_OUTPUT", name=output, choices=", ".join(outputs), guess=did_you_mean(output, outputs)
             )
         return self._playing.catalog.streams.get(output).declaration.schema
+
+    def _check_side(self, name: str) -> None:
+        """A stream such as ``clicks.late`` that is not kept: says what to declare."""
+        assert self._app is not None
+        try:
+            self._app.read(name)
+        except ConfigError as error:
+            if error.code == "PLAN.NO_SIDE_STREAM":
+                raise
 
     def _parts(self, rows: Rows, declaration: Declaration) -> list[Any]:
         """Rows that arrive together, and what happens between them."""

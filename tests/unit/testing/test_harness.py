@@ -271,6 +271,7 @@ def test_floats_are_equal_when_nine_digits_are() -> None:
         (lambda ts: ts.feed("click", FOUR), "[TEST.NO_STREAM] The program has no stream 'click'.\n  hint: Streams: clicks. Did you mean 'clicks'?"),
         (lambda ts: ts.end("click"), "[TEST.NO_STREAM] The program has no stream 'click'.\n  hint: Streams: clicks. Did you mean 'clicks'?"),
         (lambda ts: ts.expect("per_usr", ""), "[RUN.NO_OUTPUT] There is no output 'per_usr'.\n  hint: Outputs: per_user, clicks. Did you mean 'per_user'?"),
+        (lambda ts: ts.rows("clicks.late"), "[PLAN.NO_SIDE_STREAM] The stream 'clicks' keeps no 'clicks.late'.\n  hint: Declare it with late='divert'."),
         (lambda ts: ts.advance("10:00:05"), "[TEST.BACKWARDS] The stream 'clicks' is at 10:00:10 already, and cannot go back to 10:00:05.\n  hint: Time only goes on: name a later time, or feed the earlier rows first."),
         (lambda ts: ts.advance(minutes=-5), "[TEST.BACKWARDS] The clock is at 10:00:12 already, and cannot go back to 09:55:12.\n  hint: Time only goes on: name a later time, or feed the earlier rows first."),
         (lambda ts: ts.feed("clicks", FOUR, at="9:00"), "[TEST.BACKWARDS] The clock is at 10:00:12 already, and cannot go back to 09:00.\n  hint: Time only goes on: name a later time, or feed the earlier rows first."),

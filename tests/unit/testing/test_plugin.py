@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.testing.programs import CLICKS
+from waterclock.testing.golden import SUFFIX
 
 pytest_plugins = ["pytester"]
 ROOT = Path(__file__).parents[3]
@@ -57,7 +58,7 @@ def test_a_difference_is_all_that_is_shown(pytester: pytest.Pytester) -> None:
 def test_files_of_tests_are_collected(pytester: pytest.Pytester) -> None:
     pytester.makefile(".sql", clicks=CLICKS)
     pytester.makefile(
-        ".wctest",
+        SUFFIX,
         clicks="program clicks.sql\ntest good\nend\ntest bad\nend\nexpect per_user\n  user | n\n  ann | 2",
         broken="program clicks.sql\nfed",
     )
