@@ -86,8 +86,9 @@ class TestStream:
         self._app = app = self._made(program, params)
         if not app._declared.outputs:
             raise ConfigError("PLAN.NO_OUTPUT", app=app.name)
-        self._player = Player(app._declared, self._folder)
-        self._player.open()
+        player = Player(app._declared, self._folder)
+        player.open()
+        self._player = player
         self._gone.detach()
         self._gone = weakref.finalize(self, _end, self._player, self._folder)
         return self
@@ -185,7 +186,7 @@ class TestStream:
             return expected_of(rows, output, schema, self.times) if rows.header else Expected(schema.names, True, [])
         if isinstance(rows, pl.DataFrame):
             rows = rows.to_dicts()
-        if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
+        if not isinstance(rows, list | tuple) or not all(isinstance(row, Mapping) for row in rows):
             fix = "Expect a table as text, a list of dicts or a Polars frame."
             raise ConfigError("CONFIG.BAD_OPTION", option="rows", value=rows, fix=fix)
         return expected_rows(rows, output, schema, self.times) if rows else Expected(schema.names, True, [])
@@ -234,8 +235,10 @@ class TestStream:
     def __enter__(self) -> TestStream:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.close()
+        if kind is None:
+            self._check_reached()
 
     # -- inside --------------------------------------------------------------------------------------------
 
@@ -253,7 +256,8 @@ class TestStream:
             path = Path(text.strip())
             if self._beside is not None and not path.exists():
                 path = self._beside / path
-            return app_of(path, params=params, store=str(self._folder / "program"))
+            argv = [f"{name}={value}" for name, value in (params or {}).items()]  # as the command line gives them
+            return app_of(path, params=params, argv=argv, store=str(self._folder / "program"))
         return sql(text, params, store=self._folder / "program")
 
     @property
@@ -275,8 +279,9 @@ class TestStream:
         self._steps.append(step)
 
     def _check_reached(self) -> None:
-        if self._armed is not None:
-            raise ConfigError("TEST.NOT_REACHED", place=self._armed, step="none")
+        place, self._armed = self._armed, None
+        if place is not None:
+            raise ConfigError("TEST.NOT_REACHED", place=place, step="none")
 
     def _declaration(self, stream: str) -> Declaration:
         known = self._program.streams
@@ -358,11 +363,8 @@ class TestStream:
         if to is not None and not str(to).startswith("+"):
             return self.times.read(str(to))
         try:
-            duration = (
-                micros(str(to)[1:])
-                if to is not None
-                else sum(micros(f"{number} {unit}") for unit, number in by.items())
-            )
+            written = str(to)[1:] if to is not None else " ".join(f"{number} {unit}" for unit, number in by.items())
+            duration = micros(written)
         except ConfigError:
             raise ConfigError("TEST.WHEN", what=what, usage=usage[what]) from None
         if self._playing.now is None:

@@ -86,6 +86,13 @@ def test_parameters() -> None:
         ts.feed("clicks", FOUR).end().expect("per_user", "user | total\n bob | 5\n ann | 4")
 
 
+def test_a_program_in_python_finds_parameters_in_argv(tmp_path: Path) -> None:
+    text = "import sys\nfrom tests.unit.testing.programs import clicks\n\nassert sys.argv[1:] == ['least=4']\napp = clicks()\n"
+    (tmp_path / "clicks.py").write_text(text)
+    with TestStream(tmp_path / "clicks.py", {"least": 4}) as ts:
+        ts.feed("clicks", FOUR)
+
+
 def test_rows_of_every_kind(ts: TestStream) -> None:
     row = {"user": "ann", "amount": 1, "ts": "2026-01-05T10:00:01Z"}
     ts.load(CLICKS).feed("clicks", [row]).feed("clicks", pl.DataFrame([row])).feed("clicks", events(FOUR)).end()
@@ -348,6 +355,11 @@ def test_crashes_and_times_between_rows(ts: TestStream) -> None:
     row = {"user": "cy", "amount": 1, "ts": "2026-01-05T10:00:21Z"}
     ts.feed("clicks", [row, crash(), row, crash("sync.before_mark"), row]).end()
     assert ts.rows("per_user").filter(pl.col("user") == "cy")["n"].to_list() == [3]
+
+
+def test_a_crash_that_nothing_follows() -> None:
+    with pytest.raises(wc.ConfigError, match=r"TEST.NOT_REACHED.*'epoch.before_commit'"), TestStream(CLICKS) as ts:
+        ts.feed("clicks", FOUR).crash("epoch.before_commit")
 
 
 def test_a_crash_drops_what_is_in_memory(ts: TestStream) -> None:
