@@ -133,7 +133,7 @@ def _spans(line: str) -> Iterator[tuple[int, int]]:
 
 def shown(text: str) -> str:
     """A text as a cell that is read back as the same text."""
-    plain = text == text.strip() and text not in ("", "null") and not re.search(r'["|\n\\]', text)
+    plain = text == text.strip() and text not in ("", "null") and not re.search(r'["|\n\\]|^[-+:=]+$', text)
     return text if plain and text[0] not in (MARK, "#", "[", "{") else json.dumps(text, ensure_ascii=False)
 
 

@@ -224,6 +224,8 @@ def test_what_is_written_is_read_back() -> None:
             (" x", 3.0),
             ('a|"', 1.5),
             ("!no", 1.0),
+            ("--", 1.0),
+            ("#", 1.0),
             (None, 2.0),
         )
     ]
