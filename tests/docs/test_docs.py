@@ -9,6 +9,7 @@ How blocks are fenced in README.md and docs/*.md:
     sql file=NAME     written to NAME, and a program that can be read
     sql               given to the function sql() that the page has defined
     text output       what the block before it prints, exactly
+    text file=NAME    written to NAME
     console run       commands after ``$ ``, executed in the page's directory; each must succeed
     console run exit=1  the same, and each must end with this code
 """
@@ -43,7 +44,10 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 ALL_PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SHOWN_URL = "postgresql://waterclock@db.example.com/streams"
-WRITTEN = ("start", "time", "queries", "sql", "python", "dstreams", "connect", "operate", "time-machine", "compare")
+WRITTEN = (
+    "start", "time", "queries", "sql", "python", "dstreams", "connect", "operate", "time-machine", "compare", "testing",
+)  # fmt: skip
+COMMANDS = {"waterclock": ["waterclock.cli.main"], "pytest": ["pytest", "-p", "pytest_waterclock"]}
 
 
 class Block(NamedTuple):
@@ -96,6 +100,10 @@ def run_page(page: Path, live: bool, server: str | None = None) -> None:
             printed = run_sql(block, space)
         elif block.info == ("text", "output"):
             assert printed.strip() == block.text.strip(), where
+        elif block.info[:1] == ("text",) and len(block.info) == 2:
+            file = Path(block.info[1].removeprefix("file="))
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(block.text + "\n")
         elif block.info[:2] == ("console", "run") and ("postgres" not in block.info or server is not None):
             printed = run_commands(block, where)
 
@@ -117,10 +125,10 @@ def run_commands(block: Block, where: str) -> str:
     code = int(next((option.removeprefix("exit=") for option in block.info if option.startswith("exit=")), "0"))
     printed = ""
     for line in block.text.splitlines():
-        if line.startswith("$ waterclock "):
-            command = shlex.split(line.removeprefix("$ waterclock "), comments=True)
+        program, *words = shlex.split(line.removeprefix("$ "), comments=True) if line.startswith("$ ") else [""]
+        if program in COMMANDS:
             done = subprocess.run(
-                [sys.executable, "-m", "waterclock.cli.main", *command],
+                [sys.executable, "-m", *COMMANDS[program], *words], env=os.environ | {"PYTHONPATH": str(ROOT)},
                 capture_output=True, text=True, timeout=60, check=False,
             )  # fmt: skip
             assert done.returncode == code, f"{where}: {line}\n{done.stdout}{done.stderr}"

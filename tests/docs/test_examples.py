@@ -113,3 +113,15 @@ def test_the_proof_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     assert demo.compare(right, pl.concat([right, right.head(1)])) == (False, ["3", "4", "0", "1", "0"])
     assert demo.compare(right, right.with_columns(n=pl.Series([1, 2, 4]))) == (False, ["3", "3", "1", "0", "1"])
     assert demo.compare(right.clear(), right.clear())[0] is False
+
+
+def test_a_project_with_tests() -> None:
+    folder = EXAMPLES / "testing"
+    output = run(
+        "-m", "pytest", "-p", "pytest_waterclock", "-p", "no:xdist", cwd=folder, PYTHONPATH=str(EXAMPLES.parent)
+    )
+    passed = re.search(r"(\d+) passed", output)
+    assert passed is not None
+    assert int(passed.group(1)) > 100
+    done = CliRunner().invoke(main, ["test", str(folder), "--chaos", "5"])
+    assert (done.exit_code, done.output.splitlines()[-1]) == (0, "2 passed, 0 failed"), done.output

@@ -358,11 +358,13 @@ def test_fmt(sql_program: Path) -> None:
 def test_init_makes_a_project_that_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     result = call("init", tmp_path / "hello")
     assert result.exit_code == 0
-    assert "waterclock run clicks.sql --mode offline" in result.stdout
+    assert "waterclock run clicks.sql --mode offline\n  waterclock test\n" in result.stdout
     monkeypatch.chdir(tmp_path / "hello")
     assert call("lint", "clicks.sql").exit_code == 0
     assert call("fmt", "--check", "clicks.sql").exit_code == 0
     assert call("run", "clicks.sql", "--mode", "offline").exit_code == 0
     assert len(Path("per_user.jsonl").read_text().splitlines()) == 4
+    result = call("test", "--chaos", 3)
+    assert (result.exit_code, result.output.splitlines()[-1]) == (0, "2 passed, 0 failed"), result.output
     result = call("init", ".")
     assert (result.exit_code, "[CLI.THERE_ALREADY] clicks.sql is there already" in result.stderr) == (2, True)

@@ -9,11 +9,12 @@ import pytest
 
 import waterclock as wc
 from waterclock.lang.fluent import Grouped, Windowed
+from waterclock.testing import TestStream
 
 
 @pytest.mark.parametrize(
     "kind",
-    [wc.Stream, wc.SourceStream, Grouped, Windowed, wc.App, wc.Handle, wc.DStream, wc.Diff, wc.Timeline],
+    [wc.Stream, wc.SourceStream, Grouped, Windowed, wc.App, wc.Handle, wc.DStream, wc.Diff, wc.Timeline, TestStream],
     ids=lambda kind: kind.__name__,
 )
 def test_every_public_method_has_a_docstring(kind: type) -> None:

@@ -26,6 +26,7 @@ from waterclock.cli.run import run
 from waterclock.cli.show import error_text
 from waterclock.cli.snapshots import pins, snapshots
 from waterclock.cli.status import metrics, status
+from waterclock.cli.test import test
 from waterclock.cli.verify import verify
 from waterclock.errors import ConfigError, WaterclockError
 
@@ -65,7 +66,7 @@ def main(traceback: bool) -> None:
 
 
 for command in (
-    init, run, lint, fmt, explain, status, metrics, streams, tail, filters, scale, drivers, move, snapshots, pins,
+    init, run, lint, fmt, test, explain, status, metrics, streams, tail, filters, scale, drivers, move, snapshots, pins,
     gc, debug, verify, bundle, replay, diff, draw, doctor, conformance,
 ):  # fmt: skip
     main.add_command(command)

@@ -90,6 +90,7 @@ PROGRAM = """\
 --   waterclock run clicks.sql --mode drain              the same on Spark
 --   waterclock tail per_user --store ./waterclock-store what it has given
 --   waterclock lint clicks.sql                          what is wrong with it, if anything
+--   waterclock test                                     does it what tests/clicks.wctest says?
 
 CREATE STREAM clicks (user STRING, page STRING, ts TIMESTAMP)
   POINT AT ts
@@ -112,14 +113,45 @@ ROWS = """\
 {"user": "ann", "page": "home", "ts": "2026-01-05T10:00:12Z"}
 {"user": "bob", "page": "cart", "ts": "2026-01-05T10:00:15Z"}
 """
+TEST = """\
+program ../clicks.sql
+
+test clicks and pages per user in windows of ten seconds
+feed clicks
+  user | page | ts
+  ann  | home | 10:00:01
+  bob  | home | 10:00:03
+  ann  | cart | 10:00:04
+  ann  | home | 10:00:12
+advance 10:00:20
+expect per_user
+  user | clicks | pages | from     | to
+  ann  | 2      | 2     | 10:00    | 10:00:10
+  bob  | 1      | 1     | 10:00    | 10:00:10
+  ann  | 1      | 1     | 10:00:10 | 10:00:20
+
+test a click that comes too late is left out
+feed clicks
+  user | page | ts
+  ann  | home | 10:00:01
+  ann  | home | 10:00:14
+feed clicks
+  user | page | ts
+  bob  | home | 10:00:03
+end
+expect per_user
+  user | clicks
+  ann  | 1
+  ann  | 1
+"""
 IGNORED = "waterclock-store/\nper_user.jsonl\n"
 
 
 @click.command()
 @click.argument("directory", type=click.Path(file_okay=False, path_type=Path))
 def init(directory: Path) -> None:
-    """Make a first project in DIRECTORY: a program in SQL that runs, and some input."""
-    files = {"clicks.sql": PROGRAM, "in/2026-01-05.jsonl": ROWS, ".gitignore": IGNORED}
+    """Make a first project in DIRECTORY: a program in SQL that runs, some input, and tests."""
+    files = {"clicks.sql": PROGRAM, "in/2026-01-05.jsonl": ROWS, "tests/clicks.wctest": TEST, ".gitignore": IGNORED}
     for name in files:
         if (directory / name).exists():
             raise ConfigError("CLI.THERE_ALREADY", file=directory / name)
@@ -128,5 +160,6 @@ def init(directory: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     click.echo(
-        f"made {directory / 'clicks.sql'}; run it:\n  cd {directory}\n  waterclock run clicks.sql --mode offline"
+        f"made {directory / 'clicks.sql'}; run it, and its tests:\n  cd {directory}\n"
+        "  waterclock run clicks.sql --mode offline\n  waterclock test"
     )

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import runpy
-import sys
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
-from waterclock.app import MODES, App, lease_micros, sql
+from waterclock.app import MODES, App, lease_micros
 from waterclock.batch import BatchHandle
 from waterclock.cli.live import LiveLine, summary
 from waterclock.cli.look import print_events
 from waterclock.cli.progress import spark_progress
 from waterclock.connect.validity import check_free, with_times
-from waterclock.errors import ConfigError, SqlError, WaterclockError
+from waterclock.errors import ConfigError, WaterclockError
+from waterclock.loading import app_of, plain_value
 
 SHOWN = 20
 
@@ -137,44 +134,8 @@ def load(
     file: Path, store: str | None, name: str | None, params: tuple[str, ...] = (), catalog: str | None = None,
     looking: bool = False,
 ) -> App:  # fmt: skip
-    """The app of a program in SQL; or executes the file as one that does not run itself, and picks its app.
-
-    ``looking``: what the program pushes while it is loaded is not taken.
-    """
-    with _as_program(file, store, catalog, params, looking):
-        if file.suffix == ".sql":
-            return sql(file, given(params), name=name)
-        try:
-            found = runpy.run_path(str(file), run_name="__waterclock__")
-        except WaterclockError as error:
-            line = _line(file, error)
-            if line is not None and not isinstance(error, SqlError):  # that has a place of its own
-                error.point_to(f"{file}:{line}")
-            raise
-        except Exception as error:
-            line = _line(file, error)
-            place = f"{file}, line {line}" if line else file
-            fix = "Correct the program; --traceback shows the whole way."
-            raise ConfigError("CLI.BAD_PROGRAM", file=place, reason=_reason(error), fix=fix) from error
-    return _pick(file, {key: value for key, value in found.items() if isinstance(value, App)}, name)
-
-
-@contextmanager
-def _as_program(
-    file: Path, store: str | None, catalog: str | None, params: tuple[str, ...], looking: bool
-) -> Iterator[None]:
-    """What Python gives a script, and the store and its catalog for what it pushes while it is loaded."""
-    argv, path = sys.argv, list(sys.path)
-    sys.argv = [str(file), *params]
-    sys.path.insert(0, str(file.absolute().parent))
-    App.store_override, App.catalog_override, App.looking = store, catalog, looking
-    try:
-        yield
-    finally:
-        sys.argv = argv
-        sys.path[:] = path
-        App.store_override = App.catalog_override = None
-        App.looking = False
+    """The app of a program, with parameters as the command line has them."""
+    return app_of(file, name, given(params) if file.suffix == ".sql" else None, params, store, catalog, looking)
 
 
 def given(params: tuple[str, ...]) -> dict[str, Any]:
@@ -184,43 +145,5 @@ def given(params: tuple[str, ...]) -> dict[str, Any]:
         name, sign, text = param.partition("=")
         if not sign or not name:
             raise click.BadParameter(f"{param!r} is not NAME=VALUE.", param_hint="--param")
-        found[name] = _value(text)
+        found[name] = plain_value(text)
     return found
-
-
-def _value(text: str) -> Any:
-    words = {"true": True, "false": False, "null": None}
-    if text.lower() in words:
-        return words[text.lower()]
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            pass
-    return text
-
-
-def _pick(file: Path, found: dict[str, App], name: str | None) -> App:
-    apps = {id(app): app for app in found.values()}
-    chosen = [app for app in apps.values() if name is None or app.name == name or found.get(name) is app]
-    if len(chosen) == 1:
-        return chosen[0]
-    if not apps:
-        fix = "Make one at the top level of the file: app = wc.App('name')."
-        raise ConfigError("CLI.BAD_PROGRAM", file=file, reason="there is no wc.App in it", fix=fix)
-    names = ", ".join(sorted(app.name for app in apps.values()))
-    reason = "it has several apps" if name is None else f"it has no app {name!r}"
-    raise ConfigError("CLI.BAD_PROGRAM", file=file, reason=reason, fix=f"Choose with --app: {names}.")
-
-
-def _line(file: Path, error: Exception) -> int | None:
-    """The line of the file that the error came from."""
-    if isinstance(error, SyntaxError):
-        return error.lineno
-    frames = traceback.extract_tb(error.__traceback__)
-    return next((frame.lineno for frame in reversed(frames) if frame.filename == str(file)), None)
-
-
-def _reason(error: Exception) -> str:
-    text = error.msg if isinstance(error, SyntaxError) else str(error)
-    return f"{type(error).__name__}: {text}".rstrip(".: ")

@@ -5,11 +5,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from waterclock.catalog import StreamRow
 from waterclock.runtime.log import StreamLog
 from waterclock.runtime.store import Store
 from waterclock.time import BEGINNING
 
 LOOK_EVERY = 0.1
+
+
+def goes_to(row: StreamRow, idle: int, start: int, waited: int) -> int | None:
+    """Where the stream's time goes after so long without news, if it goes on; ``start`` is where it was then."""
+    if row.ended or row.cti == BEGINNING or waited < idle:
+        return None
+    target = start + waited
+    # Not at every look: each move is a row in the catalog and an epoch.
+    return target if target - row.cti >= min(idle, 1_000_000) else None
 
 
 class IdleClock:
@@ -46,12 +56,8 @@ class IdleClock:
         if row.next != self._events or row.cti != self._moved_to or not self._quiet():
             self._events, self._since, self._from, self._moved_to = row.next, now, row.cti, row.cti
             return False
-        waited = int((now - self._since) * 1e6)
-        if row.ended or row.cti == BEGINNING or waited < self._idle:
-            return False
-        target = self._from + waited
-        # Not at every look: each move is a row in the catalog and an epoch.
-        if target - row.cti < min(self._idle, 1_000_000):
+        target = goes_to(row, self._idle, self._from, int((now - self._since) * 1e6))
+        if target is None:
             return False
         self._log.advance(target)
         self._moved_to = self._log.row.cti

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,10 +66,13 @@ class Appended:
 class StreamLog:
     """The writing end of a source stream. Any number of writers may race: each number is given once."""
 
-    def __init__(self, store: Store, name: str, lease: Lease | None = None) -> None:
+    def __init__(
+        self, store: Store, name: str, lease: Lease | None = None, clock: Callable[[], int] = wall_clock
+    ) -> None:
         self.store = store
         self.name = name
         self._lease = lease
+        self._clock = clock
         self._lock = threading.Lock()
         self.row = store.catalog.streams.get(name)
 
@@ -130,7 +133,7 @@ class StreamLog:
         while True:
             if self.row.ended:
                 raise DataError("DATA.STREAM_ENDED", stream=self.name, store=self.store.root)
-            declaration, first, cti, now = self.row.declaration, self.row.next, self.row.cti, wall_clock()
+            declaration, first, cti, now = self.row.declaration, self.row.next, self.row.cti, self._clock()
             external, rows = chunk.external, chunk.rows
             if external is not None and not extent_fits(
                 declaration, external.least_vs, external.greatest_vs, cti, now
