@@ -20,8 +20,8 @@ def app_of(
 ) -> App:  # fmt: skip
     """The app of a program in SQL; or executes the file as one that does not run itself, and picks its app.
 
-    ``params`` are those of a program in SQL, ``argv`` is what one in Python finds in ``sys.argv``. ``looking``: what the
-    program pushes while it is loaded is not taken.
+    ``params`` are those of a program in SQL, ``argv`` is what one in Python finds in ``sys.argv``.
+    ``looking``: what the program pushes while it is loaded is not taken.
     """
     with _as_program(file, store, catalog, argv, looking):
         if file.suffix == ".sql":

@@ -60,7 +60,9 @@ def test_frames_in_python(file: Path) -> None:
 
 
 def test_a_function_that_fails_shows_the_step_and_the_row(file: Path, tmp_path: Path) -> None:
-    changed = program(tmp_path, price="amount.map_elements(lambda a: 1 // (a - 7))")
+    changed = program(
+        tmp_path, price="pl.Series([1 // (a - 7) for a in amount.to_list()])", before="import polars as pl"
+    )
     said = desk(changed, 1, "run", "where", "steps")
     assert "ZeroDivisionError" in said
     assert "epoch 1 of paid, failed" in said
