@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import (
+    asking,
     bounded,
     growth,
     hopping,
@@ -31,7 +32,7 @@ from bench.expected import WrongAnswer
 
 ALGEBRA = {"join": join, "bounded": bounded, "operators": operators, "growth": growth, "memory": memory,
            "hotkey": hotkey, "nexmark": nexmark, "optimizer": optimizer, "recovery": recovery,
-           "rebuild": rebuild, "snapshots": snapshots}  # fmt: skip
+           "rebuild": rebuild, "snapshots": snapshots, "asking": asking}  # fmt: skip
 NAMES = ("hopping", "latency", "overhead", "idle", *ALGEBRA)
 
 
