@@ -74,6 +74,8 @@ class Declared:
     lease_micros: int
     duplicate_slow: bool
     snapshots: Snapshots
+    attached: Mapping[str, int | str]
+    """Streams of other apps, and where to begin: ``beginning``, ``now``, or a time."""
 
     @property
     def lease(self) -> str:
@@ -157,7 +159,7 @@ def _parts(
     counts = {vertex.vertex: vertex.progress for vertex in vertices}
     watch = Watch(store.catalog, app.name, tuple(app.streams), counts, keeper, app.alerts)  # figures and alerts
     barriers = Barriers(store, app.name, list(plans), app.snapshots)
-    return Parts(store, runner, list(app.streams), watch, vertices, keeper, barriers, assignment)
+    return Parts(store, runner, [*app.streams, *app.attached], watch, vertices, keeper, barriers, assignment)
 
 
 def _leading(app: Declared, parts: Parts, plans: Mapping[str, VertexPlan], mode: str) -> Parts:
@@ -212,6 +214,9 @@ def _known_plans(app: Declared, catalog: Catalog) -> dict[str, VertexPlan]:
 
 def batched(app: Declared) -> Handle:
     """All outputs at once over the history, after what the sources have was taken in."""
+    if "now" in app.attached.values():
+        fix = "A batch run is over the history: attach from 'beginning' or from a time."
+        raise ConfigError("CONFIG.BAD_OPTION", option="from_", value="now", fix=fix)
     catalog = app.open()
     try:
         for declaration, _ in app.streams.values():
@@ -250,13 +255,35 @@ def declare(app: Declared, catalog: Catalog, plans: Mapping[str, VertexPlan]) ->
         strategies = _strategies(app, catalog, plans)
         for name, plan in plans.items():
             retention = app.retentions.get(name) if name in app.outputs else 0
-            catalog.streams.create(Declaration(name, plan.root.schema, None, retention=retention), app.name)
+            made = Declaration(name, plan.root.schema, None, retention=retention, made=made_by(plan.root))
+            catalog.streams.create(made, app.name)
             if has_dead_letters(plan.root):
                 catalog.streams.create(Declaration(dead_stream(name), DEAD_ROWS, None), app.name)
             catalog.epochs.create(name, app.name, plan.identity, explain(plan.root), plan.inputs)
             catalog.epochs.set_strategy(name, strategies[name])
+            starts = {
+                stream: _start(catalog, stream, app.attached[stream])
+                for stream in plan.inputs
+                if stream in app.attached
+            }
+            if starts:
+                catalog.epochs.set_starts(name, starts)
 
     catalog.transact(all_of_it)
+
+
+def _start(catalog: Catalog, stream: str, wanted: int | str) -> int:
+    row = catalog.streams.get(stream)
+    if wanted == "beginning":
+        return row.first
+    found = catalog.streams.first_after(stream, wanted - 1, row.first) if isinstance(wanted, int) else None
+    return row.next if found is None else found
+
+
+def made_by(root: Node) -> tuple[str, ...]:
+    """What those who read the output by its name alone have to know of its events."""
+    said = {"points": root.points, "open": root.open_ended, "endless": root.endless, "cyclic": root.cyclic}
+    return tuple(word for word, holds in said.items() if holds)
 
 
 def _strategies(app: Declared, catalog: Catalog, plans: Mapping[str, VertexPlan]) -> dict[str, Strategy]:

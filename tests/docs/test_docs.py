@@ -42,7 +42,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 ALL_PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SHOWN_URL = "postgresql://waterclock@db.example.com/streams"
-WRITTEN = ("start", "time", "queries", "sql", "python", "dstreams", "connect", "operate")
+WRITTEN = ("start", "time", "queries", "sql", "python", "dstreams", "connect", "query", "operate")
 
 
 class Block(NamedTuple):

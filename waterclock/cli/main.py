@@ -17,6 +17,7 @@ from waterclock.cli.explain import explain
 from waterclock.cli.gc import gc
 from waterclock.cli.look import streams, tail
 from waterclock.cli.program import fmt, init, lint
+from waterclock.cli.query import query
 from waterclock.cli.run import run
 from waterclock.cli.show import error_text
 from waterclock.cli.snapshots import pins, snapshots
@@ -58,8 +59,8 @@ def main(traceback: bool) -> None:
 
 
 for command in (
-    init, run, lint, fmt, explain, status, metrics, streams, tail, filters, scale, drivers, move, snapshots, pins,
-    gc, doctor, conformance,
+    init, run, lint, fmt, explain, status, metrics, streams, tail, query, filters, scale, drivers, move, snapshots,
+    pins, gc, doctor, conformance,
 ):  # fmt: skip
     main.add_command(command)
 
