@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from pathlib import Path
 
@@ -106,7 +107,7 @@ def test_merged_segments_keep_whole_seconds(
     for time in asked:
         wanted = max((end for when, end in came if when <= time), default=0)
         assert resolve(catalog, AsOf(time=time), ["events"], ()).mark("events").seq == wanted, show_instant(time)
-    between = next(one for (one, _), (two, _) in zip(came, came[1:], strict=False) if one // SECOND == two // SECOND)
+    between = next(one for (one, _), (two, _) in itertools.pairwise(came) if one // SECOND == two // SECOND)
     with pytest.raises(WaterclockError, match=r"ASOF\.BETWEEN(.|\n)*Whole seconds can be asked") as error:
         resolve(catalog, AsOf(time=between), ["events"], ()).mark("events")
     assert show_instant(between // SECOND * SECOND) in error.value.hint
