@@ -144,6 +144,9 @@ def test_a_whole_second_is_what_was_committed_by_then(steps: list[tuple[str, int
                     cut = resolve(catalog, AsOf(time=second * SECOND), STREAMS, ())
                     for stream in STREAMS:
                         assert _told(cut, stream, catalog) in (None, world.had(stream, second * SECOND)), stream
+                    if world.pushed <= 150:  # retention has removed nothing
+                        rows = wc.query(world.folder, "SELECT n FROM events ORDER BY n", as_of=second * SECOND)
+                        assert rows["n"].to_list() == list(range(world.had("events", second * SECOND)))
                 # Any other time is right or refused.
                 near = st.tuples(st.sampled_from([when for when, _, _ in world.came]), st.integers(0, 2))
                 for time in {when + behind for when, behind in data.draw(st.lists(near, max_size=30))}:

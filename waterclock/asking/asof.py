@@ -176,7 +176,7 @@ class _Resolving:
                 break
             chosen = snapshot
         if chosen is None and (not known or known[0][0] == 0):
-            chosen = Snapshot()  # it had done nothing yet
+            chosen = self.catalog.epochs.snapshot(vertex.name, -1)  # it had done nothing yet
         if chosen is None:
             self.found._untold[f"state.{vertex.name}"] = self._no_epoch(vertex, f"What {vertex.name!r} was at "
                 f"{self.asked.label} is no longer known")  # fmt: skip
