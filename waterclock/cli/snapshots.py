@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
 from typing import Any
@@ -123,7 +124,9 @@ def add(streams: tuple[str, ...], start: str | None, name: str | None, store: st
     with open_catalog(store) as catalog:
 
         def pin_all() -> list[Pin]:
-            return [_pinned(catalog, name or each, each, start) for each in streams or catalog.streams.names()]
+            taken = {pin.name: pin.stream for pin in catalog.pins.all()}
+            every = streams or catalog.streams.names()
+            return [_pinned(catalog, name or each, each, start, taken) for each in every]
 
         pins = catalog.transact(pin_all)
     for pin in pins:
@@ -158,10 +161,10 @@ def remove_pin(name: str, store: str) -> None:
     click.echo(f"pin {name!r} was removed")
 
 
-def _pinned(catalog: Catalog, name: str, stream: str, start: str | None) -> Pin:
-    pin = catalog.pins.add(name, stream, _seq(catalog, stream, start))
+def _pinned(catalog: Catalog, name: str, stream: str, start: str | None, taken: Mapping[str, str]) -> Pin:
+    pin = None if name in taken else catalog.pins.add(name, stream, _seq(catalog, stream, start))
     if pin is None:
-        raise StoreError("STORE.PIN_THERE", name=name, stream=stream)
+        raise StoreError("STORE.PIN_THERE", name=name, stream=taken.get(name, stream))
     return pin
 
 
