@@ -53,3 +53,14 @@ def test_the_same_answers(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _sorted(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.sort(rows.columns)
+
+
+def test_what_is_attached_gives_the_same_in_batch(store: Path) -> None:
+    app = wc.App("attached", store, master="local[2]")
+    app.attach("per_user", 300).group_by("user").tumbling(500).agg(n=wc.sum("n")).into("wider")
+    batch = app.run(mode="batch").frame("wider")
+    asked = (
+        "SELECT user, SUM(n) AS n FROM per_user WHERE UNIX_MICROS(START()) >= 300 GROUP BY user WITH TUMBLING(500us)"
+    )
+    assert _sorted(batch.select("user", "n")).equals(_sorted(app.query(asked, on="here").select("user", "n")))
+    assert batch["n"].sum() == 60

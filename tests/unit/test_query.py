@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -12,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 import waterclock as wc
+from waterclock import launch
 from waterclock.asking import here, ranges
 from waterclock.asking import query as asking
 from waterclock.catalog import Catalog
@@ -20,6 +23,7 @@ from waterclock.errors import WaterclockError
 from waterclock.expr.nodes import col, lit, start
 from waterclock.plan import Filter, Input
 from waterclock.runtime import keeper
+from waterclock.runtime.inprocess import InProcessRunner
 from waterclock.runtime.keeper import Keeper
 from waterclock.runtime.store import Store
 from waterclock.schema import Schema
@@ -279,30 +283,48 @@ def test_files_that_go_meanwhile(store: Path, monkeypatch: pytest.MonkeyPatch) -
     assert ask(store, "SELECT cost FROM clicks ORDER BY cost")["cost"].to_list() == list(range(20))
 
 
-def test_of_a_running_app(make_app: MakeApp, tmp_path: Path) -> None:
-    """Answers are prefixes of what was pushed, over all streams alike."""
-    _, clicks = declare(make_app)
-    clicks.push(CLICKS[:1])
+def test_of_a_running_app(make_app: MakeApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers are prefixes of what was pushed, and of one cut, while files are merged and removed at once."""
+    monkeypatch.setattr(launch, "runner_of", lambda *_: InProcessRunner())
+    monkeypatch.setattr(keeper, "GROUP", 4)
+    monkeypatch.setattr(keeper, "GRACE", 0.0)
+    monkeypatch.setattr(launch, "Keeper", partial(Keeper, tidy_every=0.05))
+    app, clicks = declare(make_app)
+    clicks.filter(wc.col("cost") >= 0).into("kept")
+    handle = app.run(mode="live")
     stop = threading.Event()
 
     def feed() -> None:
-        n = 1
-        while not stop.is_set():
+        n = 0
+        while not stop.wait(0.001):
             clicks.push([{"user": "x", "cost": n, "t": n * 10}])
             n += 1
 
     thread = threading.Thread(target=feed)
     thread.start()
     try:
-        last = 0
-        for _ in range(20):
+        last, deadline = 0, time.monotonic() + 3
+        while time.monotonic() < deadline:
             found = ask(tmp_path / "store", "SELECT cost FROM clicks ORDER BY cost")["cost"].to_list()
             assert found == list(range(len(found)))
             assert len(found) >= last
             last = len(found)
+            each = "SELECT 1 AS a, 0 AS b FROM clicks UNION ALL SELECT 0 AS a, 1 AS b FROM kept"
+            taken, made = ask(tmp_path / "store", f"SELECT SUM(a) AS a, SUM(b) AS b FROM ({each}) AS x").row(0)
+            assert taken is None or (taken >= made and taken >= last)
+        assert last > 100
     finally:
         stop.set()
         thread.join()
+        handle.stop()
+    assert max(level_of(tmp_path / "store")) > 0
+
+
+def level_of(store: Path) -> list[int]:
+    catalog = Catalog.open(store)
+    levels = [segment.level for segment in catalog.streams.segments("clicks", 0, FOREVER)]
+    catalog.close()
+    return levels
 
 
 def test_an_app_asks_with_its_queries_and_streams(make_app: MakeApp) -> None:

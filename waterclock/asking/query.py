@@ -165,15 +165,15 @@ class _Asking:
 
     def _laid(self, root: Node, inputs: Sequence[str], folder: Path, scan_all: bool) -> dict[str, Laid]:
         """What is read, at one cut for each time that was asked for."""
-        readings = {name: self.readings[name] for name in inputs}
+        readings = {name: self.readings.get(name, (name, self.as_of)) for name in inputs}
+        streams = {key: name for key, (name, _) in readings.items() if key not in self.schemas}
+        declarations = {key: self.catalog.streams.get(name).declaration for key, name in streams.items()}
         cuts: dict[AsOf, Cut] = {}
         for _, as_of in readings.values():
             if as_of not in cuts:
-                named = [name for name, when in readings.values() if when == as_of]
-                states = [name.removeprefix(STATE) for name in named if name.startswith(STATE)]
-                cuts[as_of] = resolve(self.catalog, as_of, [n for n in named if not n.startswith(STATE)], states)
-        streams = {key: name for key, (name, _) in readings.items() if not name.startswith(STATE)}
-        declarations = {key: self.catalog.streams.get(name).declaration for key, name in streams.items()}
+                named = {key: name for key, (name, when) in readings.items() if when == as_of}
+                states = [name.removeprefix(STATE) for key, name in named.items() if key in self.schemas]
+                cuts[as_of] = resolve(self.catalog, as_of, [n for k, n in named.items() if k in streams], states)
         wanted = ranges(root, declarations)
         laid: dict[str, Laid] = {}
         for key, (name, as_of) in readings.items():
