@@ -259,7 +259,7 @@ def declare(app: Declared, catalog: Catalog, plans: Mapping[str, VertexPlan]) ->
             catalog.streams.create(made, app.name)
             if has_dead_letters(plan.root):
                 catalog.streams.create(Declaration(dead_stream(name), DEAD_ROWS, None), app.name)
-            catalog.epochs.create(name, app.name, plan.identity, explain(plan.root), plan.inputs)
+            catalog.epochs.create(name, app.name, plan.identity, _described(plan), plan.inputs)
             catalog.epochs.set_strategy(name, strategies[name])
             starts = {
                 stream: _start(catalog, stream, app.attached[stream])
@@ -270,6 +270,11 @@ def declare(app: Declared, catalog: Catalog, plans: Mapping[str, VertexPlan]) ->
                 catalog.epochs.set_starts(name, starts)
 
     catalog.transact(all_of_it)
+
+
+def _described(plan: VertexPlan) -> str:
+    """For people: the plan, and what each operator is whose state has only its number."""
+    return "\n".join([explain(plan.root), *(f"{node.id} {node.node.label}" for node in plan.nodes)])
 
 
 def _start(catalog: Catalog, stream: str, wanted: int | str) -> int:

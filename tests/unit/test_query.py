@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -131,6 +130,7 @@ def test_state_is_a_table(store: Path) -> None:
     found = ask(store, "SELECT * FROM state.per_user ORDER BY user")
     assert set(found["user"]) == {"u0", "u1", "u2"}
     assert set(found["table"]) == {"panes"}
+    assert set(found["operator"].str.contains("tumbling")) == {True}
     assert found.columns[:5] == ["valid_from", "valid_to", "operator", "table", "user"]
     per_user = "SELECT user, SUM(agg0_n) AS n FROM state.per_user GROUP BY user ORDER BY user"
     assert ask(store, per_user).rows() == [("u0", 3), ("u1", 4), ("u2", 3)]
@@ -303,8 +303,9 @@ def test_of_a_running_app(make_app: MakeApp, tmp_path: Path, monkeypatch: pytest
     thread = threading.Thread(target=feed)
     thread.start()
     try:
-        last, deadline = 0, time.monotonic() + 3
-        while time.monotonic() < deadline:
+        last, asked = 0, 0
+        while last < 200 or asked < 20:
+            asked += 1
             found = ask(tmp_path / "store", "SELECT cost FROM clicks ORDER BY cost")["cost"].to_list()
             assert found == list(range(len(found)))
             assert len(found) >= last
@@ -312,7 +313,6 @@ def test_of_a_running_app(make_app: MakeApp, tmp_path: Path, monkeypatch: pytest
             each = "SELECT 1 AS a, 0 AS b FROM clicks UNION ALL SELECT 0 AS a, 1 AS b FROM kept"
             taken, made = ask(tmp_path / "store", f"SELECT SUM(a) AS a, SUM(b) AS b FROM ({each}) AS x").row(0)
             assert taken is None or (taken >= made and taken >= last)
-        assert last > 100
     finally:
         stop.set()
         thread.join()

@@ -28,7 +28,7 @@ def rows_of(catalog: Catalog, vertex: str, epoch: int) -> pl.DataFrame:
     found = catalog.epochs.get(vertex)
     if found.lost is not None and epoch == found.epoch:
         raise StoreError("QUERY.NO_STATE", vertex=vertex)
-    lows = catalog.epochs.snapshot(vertex, epoch).lows
+    lows, labels = catalog.epochs.snapshot(vertex, epoch).lows, catalog.epochs.operators(vertex)
     tables: dict[tuple[str, str], list[Run]] = {}
     for _, run in catalog.epochs.runs(vertex, epoch):
         tables.setdefault((run.operator, run.table), []).append(run)
@@ -39,7 +39,7 @@ def rows_of(catalog: Catalog, vertex: str, epoch: int) -> pl.DataFrame:
         low = lows.get(f"{operator}:{table}", BEGINNING)
         live = Table(decoded, (0, SPACE), low, mortal).all()
         if live is not None:
-            frames.append(_shown(live, operator, table))
+            frames.append(_shown(live, labels.get(operator, operator), table))
     return pl.concat(frames, how="diagonal_relaxed")
 
 

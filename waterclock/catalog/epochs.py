@@ -6,6 +6,7 @@ A snapshot is the row of a committed epoch and the runs that were alive then, so
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from waterclock.time import BEGINNING
 
 _RUN = """id, operator, kind, path, at, length, checksum, rows,
           least_hash, greatest_hash, least_vs, greatest_ve, level"""
+_OPERATOR = re.compile(r"^([0-9a-f]{16}) (.+)$", re.MULTILINE)
 _SIGNED = 2**63  # hashes are unsigned; SQL integers are not
 
 
@@ -195,6 +197,11 @@ class Epochs:
 
     def get(self, name: str) -> Vertex:
         return next(vertex for vertex in self.vertices() if vertex.name == name)
+
+    def operators(self, vertex: str) -> dict[str, str]:
+        """What its stateful operators do, by the names that runs have for them."""
+        rows = self._db.query("SELECT plan FROM vertices WHERE name = ?", vertex)
+        return dict(_OPERATOR.findall(rows[0][0]))
 
     def set_strategy(self, vertex: str, strategy: Strategy) -> None:
         self._db.execute("UPDATE vertices SET strategy = ? WHERE name = ?", strategy.to_json(), vertex)

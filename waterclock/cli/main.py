@@ -55,6 +55,7 @@ def main(traceback: bool) -> None:
     waterclock explain app.sql                 what would it do?
     waterclock run app.sql --store ./store     run an app until Ctrl-C
     waterclock tail per_user --store ./store   see its newest results
+    waterclock query "SELECT ..."              ask about what is there, or was
     """
 
 
