@@ -147,6 +147,18 @@ def test_in_sql_and_explained(producer: Producer, tmp_path: Path) -> None:
     assert app.run(mode="offline").frame("big")["total"].to_list() == [145]
 
 
+def test_what_is_known_of_the_events_is_known_there_too(producer: Producer, tmp_path: Path) -> None:
+    app = producer.app
+    open_ended = app.stream("open", {"a": "bigint", "b": "bigint"}, time="a", end="b", late="divert", on_bad="divert")
+    open_ended.filter(wc.col("a") > 0).into("opened")
+    producer.push(3)
+    app.run(mode="offline")
+    other = wc.App("attached", tmp_path / "store")
+    for name in ("numbers", "kept", "sums", "open", "opened", "open.late", "open.bad"):
+        here, there = app.named(name)._plan, other.attach(name)._plan
+        assert (here.label, here.endless, here.cyclic) == (there.label, there.endless, there.cyclic), name
+
+
 def test_what_cannot_be_attached(producer: Producer, tmp_path: Path) -> None:
     producer.push(3)
     app = wc.App("attached", tmp_path / "store")
