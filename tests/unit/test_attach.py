@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import polars as pl
@@ -13,6 +14,7 @@ import pytest
 import waterclock as wc
 from waterclock import launch
 from waterclock.catalog import Catalog
+from waterclock.runtime import keeper
 from waterclock.runtime.garbage import holds
 from waterclock.runtime.inprocess import InProcessRunner
 from waterclock.runtime.keeper import Keeper
@@ -100,6 +102,25 @@ def test_history_then_live_under_load(producer: Producer, tmp_path: Path) -> Non
     every = pl.DataFrame({"n": range(producer.pushed)}).group_by(pl.col("n") // 20, maintain_order=True)
     wanted = every.agg(rows=pl.len().cast(pl.Int64), total=pl.col("n").sum())
     assert handle.frame("wider").select("rows", "total").equals(wanted.select("rows", "total"))
+
+
+def test_while_the_stream_is_merged_and_trimmed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeper, "GROUP", 4)
+    monkeypatch.setattr(keeper, "GRACE", 0.0)
+    monkeypatch.setattr(launch, "Keeper", partial(Keeper, tidy_every=0.05))
+    producer = Producer(tmp_path / "store", retention=20)
+    producer.start()
+    catalog = Catalog.open(tmp_path / "store")
+    until(lambda: catalog.streams.get("numbers").first > 50)
+    handle = attached(tmp_path / "store", "numbers").run(mode="live")
+    start = producer.pushed
+    until(lambda: producer.pushed > start + 400)
+    producer.end()
+    assert handle.wait(60)
+    seen = handle.frame("seen")["n"].to_list()
+    assert 0 < seen[0] < start
+    assert seen == list(range(seen[0], producer.pushed))
+    catalog.close()
 
 
 @pytest.mark.parametrize(("from_", "first"), [("beginning", 0), ("now", 30), (17, 17)])
