@@ -52,8 +52,10 @@ def one(sizes: Sizes) -> Run:
         log = here / "log.txt"
         run("bench.asking_archive", {"store": str(here / "store"), "files": str(event_files(sizes.events))}, here)
         first = load.rate * (sizes.warm + (load.seconds - sizes.warm) // 2)
-        asked: dict[str, Any] = {"store": str(here / "store"), "questions": QUESTIONS, "pause": PAUSE,
-                                 "first": first, "last": load.rate * load.seconds, "rows": sizes.events.rows}  # fmt: skip
+        asked: dict[str, Any] = {
+            "store": str(here / "store"), "questions": QUESTIONS, "pause": PAUSE, "first": first,
+            "last": load.rate * load.seconds, "rows": sizes.events.rows,
+        }  # fmt: skip
         asker = start("bench.asking_waterclock", asked, log)
         hear(asker, "ready")
         given = {
@@ -109,11 +111,12 @@ def measure(sizes: Sizes, tell: Callable[[str], None]) -> Section:
 def _settings(sizes: Sizes) -> list[str]:
     load = sizes.load
     return [
-        f"program: count by key over windows of one second, live on {MASTER}, {load.rate:,} events/s pushed by a process "
-        f"of its own for {load.seconds} s; latency is from the end of the window to the commit, as another process sees it",
+        f"program: count by key over windows of one second, live on {MASTER}, {load.rate:,} events/s pushed by a "
+        f"process of its own for {load.seconds} s; latency is from the end of the window to the commit, as another "
+        "process sees it",
         f"archive: another stream of the same store, {sizes.events.rows:,} events of 110 bytes in Parquet files",
-        f"questions: by one process, {PAUSE:g} s apart, one kind after the other, in the second half of the time behind "
-        f"the first {sizes.warm} s; " + "; ".join(f"{name}: {text}" for name, text in QUESTIONS.items()),
+        f"questions: by one process, {PAUSE:g} s apart, one kind after the other, in the second half of the time "
+        f"behind the first {sizes.warm} s; " + "; ".join(f"{name}: {text}" for name, text in QUESTIONS.items()),
     ]
 
 

@@ -12,6 +12,8 @@ app.run(mode="offline")
 
 from waterclock import functions
 from waterclock.app import App, SourceStream, sql
+from waterclock.asking.asof import AsOf
+from waterclock.asking.query import query
 from waterclock.compare import Diff, diff
 from waterclock.connect.callback import callback
 from waterclock.connect.console import console
@@ -58,13 +60,20 @@ from waterclock.usercode.machine import Row
 __version__ = "0.1.0"
 
 __all__ = [
-    "Alerts", "App", "ConfigError", "DStream", "DataError", "Diff", "Handle", "Row", "RunError", "Schema", "Snapshots",
-    "SourceStream", "SqlError", "Statistics", "Status", "StoreError", "Stream", "Timeline", "UserError",
+    "Alerts", "App", "AsOf", "ConfigError", "DStream", "DataError", "Diff", "Handle", "Row", "RunError", "Schema",
+    "Snapshots", "SourceStream", "SqlError", "Statistics", "Status", "StoreError", "Stream", "Timeline", "UserError",
     "WaterclockError",
     "aggregate", "approx_count_distinct", "array", "avg", "callback", "check_aggregate", "checkpoint", "coalesce",
     "col", "collect_list", "console", "count", "count_distinct", "diff", "draw", "dstream", "end", "files", "first",
     "function",
     "functions", "generate", "hop", "jsonl", "last", "lit", "max", "min", "operator", "parquet", "percentile_cont",
-    "percentile_disc", "replay", "replicate", "split", "sql", "start", "stddev", "sum", "top_k", "tumble", "variance",
-    "when",
+    "percentile_disc", "query", "replay", "replicate", "split", "sql", "start", "stddev", "sum", "top_k", "tumble",
+    "variance", "when",
 ]  # fmt: skip
+
+
+def load_ipython_extension(shell: object) -> None:
+    """``%load_ext waterclock`` in a notebook: ``%%waterclock`` asks a store."""
+    from waterclock.asking.magic import register  # only notebooks need it
+
+    register(shell)

@@ -8,10 +8,13 @@ from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import polars as pl
 
+from waterclock.asking.asof import AsOf
+from waterclock.asking.query import ask, query
+from waterclock.asking.reading import input_of
 from waterclock.catalog import Catalog
 from waterclock.connect.base import Chunk, Sink, Source
 from waterclock.connect.callback import callback
@@ -20,7 +23,9 @@ from waterclock.connect.rows import to_frame
 from waterclock.errors import ConfigError, RunError, did_you_mean
 from waterclock.explain import Described, Output, drawing, explained
 from waterclock.explain.program import lives_of
+from waterclock.expr.nodes import start as start_of
 from waterclock.handle import Handle
+from waterclock.lang.dstream import DStream
 from waterclock.lang.fluent import Stream
 from waterclock.lang.sql import Given
 from waterclock.lang.sql import Program as SqlProgram
@@ -31,7 +36,7 @@ from waterclock.optimizer.cycles import check_behind_cycles, check_cycle, closed
 from waterclock.past.debug import Debugger
 from waterclock.past.epochs import recorded
 from waterclock.past.verify import Verdict, verify
-from waterclock.plan import Input, Node
+from waterclock.plan import Filter, Input, Node
 from waterclock.plan.drawing import schema_table, scrolling
 from waterclock.plan.guarded import DEAD_ROWS, dead_stream, guards, has_dead_letters
 from waterclock.plan.rebuild import parts_of
@@ -90,6 +95,14 @@ class SourceStream(Stream):
     def end(self) -> None:
         """Says that no event will follow: every window closes."""
         self.advance(FOREVER)
+
+
+class Attached(NamedTuple):
+    """A stream of another app."""
+
+    start: int | str
+    """``beginning``, ``now``, or a time."""
+    given: Given
 
 
 class App:
@@ -155,6 +168,7 @@ class App:
         """As they are written; what runs is made of them when a run starts."""
         self._recovery: dict[str, Strategy] = {}
         self._retentions: dict[str, int] = {}
+        self._attached: dict[str, Attached] = {}
         self._queries: dict[str, Given] = {}
         self._texts: list[SqlSource] = []
         self._engine: Engine | None = None
@@ -268,14 +282,49 @@ class App:
         if isinstance(loaded.last, Node):
             return Stream(self, loaded.last)
         assert loaded.last is not None
-        return self.query(loaded.last)
+        return self.named(loaded.last)
 
-    def query(self, name: str) -> Stream:
+    def named(self, name: str) -> Stream:
         """A stream, a table, an output, or a query that has its name from SQL."""
         if name in self._streams:
             return SourceStream(self, self._streams[name][0])
         known = self._named()
         return Stream(self, known[name].plan) if name in known else self.read(name)
+
+    def attach(self, name: str, from_: Instant = "beginning") -> Stream:
+        """A stream or an output that another app of the same store writes: its history first, then what comes.
+
+        ``from_`` is ``beginning`` (of what is kept), ``now``, or a time: all events that start then or later. It counts
+        when an output that reads it is run for the first time; later runs go on where the last one was.
+        """
+        self._claim(name)
+        catalog = Catalog.open(self.store, url=self.catalog)
+        try:
+            plan: Node = input_of(catalog, name)
+            time = catalog.streams.get(name).declaration.time
+        finally:
+            catalog.close()
+        start = str(from_) if from_ in ("beginning", "now") else instant(from_)
+        if isinstance(start, int):
+            plan = Filter(plan, start_of().unix_micros() >= start)
+        self._attached[name] = Attached(start, Given(plan, time))
+        return Stream(self, plan)
+
+    def query(
+        self, asked: str | Stream | DStream, *, params: Mapping[str, Any] | None = None,
+        as_of: AsOf | Instant | None = None, on: str = "auto", scan_all: bool = False, limit: int | None = None,
+    ) -> pl.DataFrame:  # fmt: skip
+        """The answer to a question about what is stored now, or was ``as_of`` another time, while apps run on it.
+
+        It is asked in SQL over the streams and outputs of the store and the queries of this app, or as a stream.
+        See ``wc.query`` for the options.
+        """
+        more: dict[str, Any] = {"as_of": as_of, "on": on, "scan_all": scan_all, "limit": limit}
+        more |= {"master": self.master, "spark": self.spark}
+        if isinstance(asked, str):
+            return query(self.store, asked, params=params, names=self._queries, **more)
+        stream = asked._datasets() if isinstance(asked, DStream) else asked
+        return ask(self.store, stream._plan, **more)
 
     def source(self, name: str) -> SourceStream:
         """A declared stream, to push to."""
@@ -292,6 +341,7 @@ class App:
             **{name: Given(self.read(name)._plan) for name in (*sides, *self._outputs)},
             **{name: Given(_input(d), d.time) for name, (d, _) in self._streams.items()},
             **{name: Given(_input(d)) for name, (d, _) in self._tables.items()},
+            **{name: attached.given for name, attached in self._attached.items()},
             **self._queries,
         }
 
@@ -383,7 +433,7 @@ class App:
 
     def _claim(self, name: str) -> None:
         _check_name(name)
-        if name in self._streams or name in self._tables or name in self._outputs:
+        if any(name in known for known in (self._streams, self._tables, self._outputs, self._attached)):
             raise ConfigError("PLAN.DUPLICATE_NAME", name=name, app=self.name)
 
     # -- running -------------------------------------------------------------------------------------------
@@ -468,6 +518,7 @@ class App:
             self._retentions, self.optimize, self.statistics, self.epoch_rows, self.tasks, self.master,
             (SPECULATION if self.speculation else {}) | self.spark, self.alerts, self.metrics_port, self.lease,
             self.duplicate_slow, self.snapshots, self.history,
+            {name: each.start for name, each in self._attached.items()},
         )  # fmt: skip
 
     def _log(self, name: str) -> StreamLog:

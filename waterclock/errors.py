@@ -185,6 +185,17 @@ CATALOGUE: dict[str, Condition] = {
     "STORE.NO_ROW": Condition("No epoch that is still recorded has given row {row} of {vertex!r}: {have}.", "waterclock tail {vertex} shows the numbers of its newest rows."),
     "STORE.NO_VERTEX": Condition("There is no output {name!r} of the app {app!r} in {store}.", "Outputs there: {choices}.{guess}"),
     "STREAM.TRIMMED": Condition("Event {seq} of {stream!r} was removed by retention; the first one left is {first}.", "Read from there, or keep more with retention (in SQL: RETAIN 30d)."),
+    # asking a store
+    "ASOF.FUTURE": Condition("{time} has not come yet: it is {now}.", "Ask for a time that has passed, or leave it out for what is there now."),
+    "ASOF.BEFORE": Condition("The store {store} had no events at {time}: the first that it knows of came at {first}.", "Ask for a later time."),
+    "ASOF.BETWEEN": Condition("What {stream!r} had at {time} is not known to the microsecond: what came around then was merged.", "Whole seconds can be asked: {before} or {after}."),
+    "ASOF.NO_EPOCH": Condition("{what}.", "{known} What follows a global snapshot is kept: waterclock snapshot create NAME, or wc.App(..., snapshots=wc.Snapshots(every='1m', keep=60))."),
+    "ASOF.NOT_TOLD": Condition("{label} does not tell what {stream!r} had then: {why}.", "{fix}"),
+    "ASOF.TRIMMED": Condition("Of what {stream!r} had at {label}, events were removed by retention; the first one left is {first}.", "{fix}Keep more: retention= (in SQL: RETAIN 30d), waterclock pin add {stream}, or wc.Snapshots(keep=...)."),
+    "QUERY.NOT_A_QUERY": Condition("A question is a query, and this is {what}.", "Write SELECT ... FROM ...; queries with names may stand before it: a = SELECT ...; SELECT ... FROM a. What runs on and on goes into a program: waterclock run."),
+    "QUERY.SCANS_ALL": Condition("This would read {rows:,} events of {stream!r}, all there are.", "Ask for a time: WHERE START() >= TIMESTAMP '{since}'; or say that you want them all: --all, scan_all=True."),
+    "QUERY.FILES_GONE": Condition("Files were removed again and again while the question was answered.", "Ask again, or for less: WHERE START() >= TIMESTAMP '...'. A pin keeps events: waterclock pin add."),
+    "QUERY.NO_STATE": Condition("The state of {vertex!r} is being computed again, after a loss.", "Ask again when it runs: waterclock status."),
     # run
     "RUN.NO_JAVA": Condition("Java 17 or newer is needed and {found}.", "Install it (Debian: apt-get install openjdk-17-jre-headless; macOS: brew install openjdk@17) or set JAVA_HOME; mode='offline' (--mode offline) needs no Java."),
     "RUN.SPARK_CONNECT": Condition("This is a Spark Connect session, which cannot run jobs on Spark's core API.", "Unset SPARK_REMOTE and spark.remote."),

@@ -77,6 +77,8 @@ class Declared:
     duplicate_slow: bool
     snapshots: Snapshots
     history: int
+    attached: Mapping[str, int | str]
+    """Streams of other apps, and where to begin: ``beginning``, ``now``, or a time."""
 
     @property
     def lease(self) -> str:
@@ -160,7 +162,7 @@ def _parts(
     counts = {vertex.vertex: vertex.progress for vertex in vertices}
     watch = Watch(store.catalog, app.name, tuple(app.streams), counts, keeper, app.alerts)  # figures and alerts
     barriers = Barriers(store, app.name, list(plans), app.snapshots)
-    return Parts(store, runner, list(app.streams), watch, vertices, keeper, barriers, assignment)
+    return Parts(store, runner, [*app.streams, *app.attached], watch, vertices, keeper, barriers, assignment)
 
 
 def _leading(app: Declared, parts: Parts, plans: Mapping[str, VertexPlan], mode: str) -> Parts:
@@ -218,6 +220,9 @@ def batched(app: Declared, look_only: bool = False) -> Handle:
 
     ``look_only``: over the history as it is; nothing is taken in, and sinks get nothing.
     """
+    if "now" in app.attached.values():
+        fix = "A batch run is over the history: attach from 'beginning' or from a time."
+        raise ConfigError("CONFIG.BAD_OPTION", option="from_", value="now", fix=fix)
     catalog = app.open()
     try:
         if not look_only:
@@ -258,13 +263,21 @@ def declare(app: Declared, catalog: Catalog, plans: Mapping[str, VertexPlan]) ->
         strategies = _strategies(app, catalog, plans)
         for name, plan in plans.items():
             retention = app.retentions.get(name) if name in app.outputs else 0
-            catalog.streams.create(Declaration(name, plan.root.schema, None, retention=retention), app.name)
+            made = Declaration(name, plan.root.schema, None, retention=retention, made=made_by(plan.root))
+            catalog.streams.create(made, app.name)
             if has_dead_letters(plan.root):
                 catalog.streams.create(Declaration(dead_stream(name), DEAD_ROWS, None), app.name)
-            catalog.epochs.create(name, app.name, plan.identity, explain(plan.root), plan.inputs)
+            catalog.epochs.create(name, app.name, plan.identity, _described(plan), plan.inputs)
             catalog.epochs.set_strategy(name, strategies[name])
             catalog.epochs.set_history(name, app.history)
             catalog.makings.note(name, catalog.epochs.standing(name).epoch + 1, makings[name])
+            starts = {
+                stream: _start(catalog, stream, app.attached[stream])
+                for stream in plan.inputs
+                if stream in app.attached
+            }
+            if starts:
+                catalog.epochs.set_starts(name, starts)
 
     catalog.transact(all_of_it)
 
@@ -274,6 +287,25 @@ def making_of(plan: VertexPlan) -> Making:
     digests = {name: code.digest for name, code in codes.items()}
     libraries = {"waterclock": version("waterclock"), **libraries_of(codes.values())}
     return Making(digests, libraries, tuple(node.id for node in plan.nodes))
+
+
+def _described(plan: VertexPlan) -> str:
+    """For people: the plan, and what each operator is whose state has only its number."""
+    return "\n".join([explain(plan.root), *(f"{node.id} {node.node.label}" for node in plan.nodes)])
+
+
+def _start(catalog: Catalog, stream: str, wanted: int | str) -> int:
+    row = catalog.streams.get(stream)
+    if wanted == "beginning":
+        return row.first
+    found = catalog.streams.first_after(stream, wanted - 1, row.first) if isinstance(wanted, int) else None
+    return row.next if found is None else found
+
+
+def made_by(root: Node) -> tuple[str, ...]:
+    """What those who read the output by its name alone have to know of its events."""
+    said = {"points": root.points, "open": root.open_ended, "endless": root.endless, "cyclic": root.cyclic}
+    return tuple(word for word, holds in said.items() if holds)
 
 
 def _strategies(app: Declared, catalog: Catalog, plans: Mapping[str, VertexPlan]) -> dict[str, Strategy]:

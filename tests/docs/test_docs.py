@@ -45,7 +45,8 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 ALL_PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SHOWN_URL = "postgresql://waterclock@db.example.com/streams"
 WRITTEN = (
-    "start", "time", "queries", "sql", "python", "dstreams", "connect", "operate", "time-machine", "compare", "testing",
+    "start", "time", "queries", "sql", "python", "dstreams", "connect", "query", "operate", "time-machine", "compare",
+    "testing",
 )  # fmt: skip
 COMMANDS = {"waterclock": ["waterclock.cli.main"], "pytest": ["pytest", "-p", "pytest_waterclock"]}
 

@@ -110,7 +110,7 @@ def test_a_master_that_is_none_is_an_error(tmp_path: Path) -> None:
 def test_a_batch_shows_what_no_sink_gets(tmp_path: Path) -> None:
     text = PROGRAM.replace("sys.argv[1]", repr(str(tmp_path / "store")))
     program = script(tmp_path, text, PUSH, f"""
-    app.query("per_user").filter(wc.col("n") > 5).to(wc.jsonl({str(tmp_path / 'sink.jsonl')!r}), name="sunk")
+    app.named("per_user").filter(wc.col("n") > 5).to(wc.jsonl({str(tmp_path / 'sink.jsonl')!r}), name="sunk")
     """)  # fmt: skip
     shown = CliRunner().invoke(main, ["run", str(program), "--mode", "batch"])
     assert shown.exit_code == 0, shown.output

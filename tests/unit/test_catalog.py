@@ -106,3 +106,19 @@ def test_garbage_instead_of_a_catalog_is_said(tmp_path: Path) -> None:
     (tmp_path / "catalog.sqlite").write_bytes(b"this is not a database" * 100)
     with pytest.raises(StoreError, match=r"STORE\.DAMAGED.*catalog\.sqlite"):
         Catalog.open(tmp_path)
+
+
+def test_reading_is_of_one_moment_and_holds_nobody_up(tmp_path: Path) -> None:
+    catalog, other = with_vertex(tmp_path), Catalog.open(tmp_path)
+
+    def look() -> tuple[list[str], list[str]]:
+        before = [vertex.name for vertex in catalog.epochs.vertices()]
+        other.epochs.create("w", "app", "identity", "plan", ["s"])  # would wait for ever if it had to
+        return before, [vertex.name for vertex in catalog.epochs.vertices()]
+
+    assert catalog.read(look) == (["v"], ["v"])
+    assert [vertex.name for vertex in catalog.epochs.vertices()] == ["v", "w"]
+    with pytest.raises(ZeroDivisionError):
+        catalog.read(lambda: 1 / 0)
+    assert catalog.transact(lambda: catalog.read(lambda: 7)) == 7
+    other.close()

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import waterclock as wc
 from waterclock import launch
 from waterclock.catalog import Catalog, Part
+from waterclock.cli.main import main
 from waterclock.runtime.garbage import holds
 from waterclock.runtime.replay import replay
 
@@ -111,3 +113,28 @@ def test_options_are_checked() -> None:
     for options in ({"epochs": 0}, {"every": 0}, {"keep": 0}, {"in_flight": 0}, {"timeout": 0}):
         with pytest.raises(wc.ConfigError, match="snapshots"):
             wc.Snapshots(**options)
+
+
+def test_pins_of_several_streams_by_one_name(make_app: MakeApp, tmp_path: Path) -> None:
+    app, events = declare(make_app)
+    push(events, 0, 20)
+    app.run(mode="offline")
+
+    def run(*words: str, fails: str = "") -> str:
+        done = CliRunner().invoke(main, ["pin", *words, "--store", str(tmp_path / "store")])
+        assert (done.exit_code != 0) == bool(fails)
+        assert fails in done.output
+        return done.output
+
+    assert len(run("add", "--name", "everything").splitlines()) == 3
+    assert "events of sums" in run("add", "counts", "sums", "--name", "some")
+    run("add", "events", "sums", "--name", "some", fails="STORE.PIN_THERE")
+    run("add", fails="CONFIG.BAD_OPTION")
+    catalog = Catalog.open(tmp_path / "store")
+    assert [(pin.name, pin.stream) for pin in catalog.pins.all()] == [
+        ("everything", "counts"), ("everything", "events"), ("everything", "sums"),
+        ("some", "counts"), ("some", "sums"),
+    ]  # fmt: skip
+    run("remove", "everything")
+    assert [pin.name for pin in catalog.pins.all()] == ["some", "some"]
+    catalog.close()

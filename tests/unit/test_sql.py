@@ -86,7 +86,7 @@ SAME: list[tuple[str, Callable[[wc.Stream, wc.Stream], wc.Stream]]] = [
 def test_the_plan_is_that_of_the_fluent_api(
     text: str, fluent: Callable[[wc.Stream, wc.Stream], wc.Stream], app: wc.App
 ) -> None:
-    expected = fluent(app.query("clicks"), app.query("calls"))
+    expected = fluent(app.named("clicks"), app.named("calls"))
     found = app.sql(text)
     assert found.explain() == expected.explain()
     assert found._plan.identity == expected._plan.identity
@@ -144,17 +144,17 @@ def test_sql_and_python_see_each_other(app: wc.App) -> None:
     named = app.sql("slow = SELECT user, ms FROM clicks WHERE ms > :least", {"least": 5})
     assert named.schema.names == ["user", "ms"]
     again = app.sql("SELECT user FROM slow")  # what was named before
-    assert again._plan.identity == app.query("slow").select("user")._plan.identity
-    given = app.sql("SELECT user FROM mine", mine=app.query("calls").filter(wc.col("cost") > 3))
+    assert again._plan.identity == app.named("slow").select("user")._plan.identity
+    given = app.sql("SELECT user FROM mine", mine=app.named("calls").filter(wc.col("cost") > 3))
     assert "filter (cost > 3)" in given.explain()
-    app.query("slow").into("kept")
+    app.named("slow").into("kept")
     assert app.sql("SELECT ms FROM kept").explain().endswith("stream kept (user string, ms int) of points")
 
 
 def test_the_last_statement_is_what_is_given(app: wc.App) -> None:
     stream = app.sql("CREATE STREAM s (ts TIMESTAMP) WATERMARK ts")
     assert isinstance(stream, wc.SourceStream)
-    assert app.sql("q = SELECT user FROM clicks; OUTPUT q AS o")._plan is app.query("q")._plan
+    assert app.sql("q = SELECT user FROM clicks; OUTPUT q AS o")._plan is app.named("q")._plan
     with pytest.raises(SqlError, match=r"SQL.NOTHING_MADE"):
         app.sql("SET epoch_rows = 5")
 

@@ -71,6 +71,14 @@ class Catalog:
 
         return self._db.transact(fenced, durable)
 
+    def read(self, work: Callable[[], T]) -> T:
+        """What ``work`` reads is of one moment, and no writer waits for it."""
+        return self._db.read(work)
+
+    def now(self) -> int:
+        """By the clock that all who share the catalog go by, in microseconds."""
+        return self._db.now()
+
     @contextmanager
     def transaction(self, lease: Lease | None = None, durable: bool = False) -> Iterator[None]:
         """One transaction; with a lease, only while this process still holds it. It may be ``Interrupted``."""

@@ -87,6 +87,22 @@ class Database(ABC):
             finally:
                 self._depth = 0
 
+    def read(self, work: Callable[[], T]) -> T:
+        """All that ``work`` reads is of one moment. Nobody waits for it; it writes nothing."""
+        with self._lock:
+            if self._depth:
+                return work()
+            while True:
+                try:
+                    self._begin_to_read()
+                    self._depth = 1
+                    return work()
+                except Interrupted:
+                    pass
+                finally:
+                    self._depth = 0
+                    self._roll_back()
+
     def sync(self) -> None:
         """Makes every transaction committed so far survive a power cut."""
         self.transact(lambda: self._execute("UPDATE meta SET value = value WHERE key = 'format'", ()), durable=True)
@@ -110,6 +126,9 @@ class Database(ABC):
 
     @abstractmethod
     def _begin(self, durable: bool) -> None: ...
+
+    @abstractmethod
+    def _begin_to_read(self) -> None: ...
 
     @abstractmethod
     def _commit(self) -> None: ...

@@ -6,8 +6,9 @@ A snapshot is the row of a committed epoch and the runs that were alive then, so
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
 from waterclock.catalog import counters
@@ -21,6 +22,7 @@ from waterclock.time import BEGINNING
 _RUN = """id, operator, kind, path, at, length, checksum, rows,
           least_hash, greatest_hash, least_vs, greatest_ve, level"""
 HISTORY_BYTES = 256 << 20
+_OPERATOR = re.compile(r"^([0-9a-f]{16}) (.+)$", re.MULTILINE)
 _SIGNED = 2**63  # hashes are unsigned; SQL integers are not
 
 
@@ -87,6 +89,8 @@ class Snapshot:
     """Rows counted lately: by stream those taken, by node those it gave, by ``target:leg`` those sent to it."""
     paces: dict[str, list[int]] = field(default_factory=dict)
     """By stream: rows, and the event time in microseconds that they cover."""
+    committed: int = field(default=0, compare=False)
+    """When, by the clock; set by the catalog. An epoch that is done again keeps the time of the first."""
 
     def to_json(self) -> str:
         return json.dumps(asdict(self), sort_keys=True)
@@ -197,6 +201,11 @@ class Epochs:
     def get(self, name: str) -> Vertex:
         return next(vertex for vertex in self.vertices() if vertex.name == name)
 
+    def operators(self, vertex: str) -> dict[str, str]:
+        """What its stateful operators do, by the names that runs have for them."""
+        rows = self._db.query("SELECT plan FROM vertices WHERE name = ?", vertex)
+        return dict(_OPERATOR.findall(rows[0][0]))
+
     def set_strategy(self, vertex: str, strategy: Strategy) -> None:
         self._db.execute("UPDATE vertices SET strategy = ? WHERE name = ?", strategy.to_json(), vertex)
 
@@ -292,11 +301,19 @@ class Epochs:
         self._db.execute("UPDATE runs SET removed = NULL WHERE vertex = ? AND removed > ?", vertex, epoch)
 
     def snapshot(self, vertex: str, epoch: int | None = None) -> Snapshot:
-        """After the given epoch, or the newest; before the first epoch, the empty one."""
+        """After the given epoch, or the newest; before the first epoch, where it starts."""
         if epoch is None:
             epoch = self._db.query("SELECT epoch FROM vertices WHERE name = ?", vertex)[0][0]
         rows = self._db.query("SELECT snapshot FROM epochs WHERE vertex = ? AND epoch = ?", vertex, epoch)
-        return Snapshot(**json.loads(rows[0][0])) if rows and rows[0][0] else Snapshot()
+        if rows and rows[0][0]:
+            return Snapshot(**json.loads(rows[0][0]))
+        starts = self._db.query("SELECT starts FROM vertices WHERE name = ?", vertex)
+        return Snapshot(positions=json.loads(starts[0][0]) if starts else {})
+
+    def set_starts(self, vertex: str, starts: Mapping[str, int]) -> None:
+        """Where in its inputs a vertex begins that has never computed anything; else at their first events."""
+        if self._is_unused(vertex):
+            self._db.execute("UPDATE vertices SET starts = ? WHERE name = ?", json.dumps(starts), vertex)
 
     @transactional
     def commit(self, vertex: str, commit: Commit) -> bool:
@@ -305,9 +322,9 @@ class Epochs:
         epoch = commit.intent.epoch
         if self.standing(vertex) != (epoch - 1, commit.generation) or self.pending(vertex) != commit.intent:
             return False
-        self._db.execute(
-            "UPDATE epochs SET snapshot = ? WHERE vertex = ? AND epoch = ?", commit.snapshot.to_json(), vertex, epoch
-        )
+        before = self.expected(vertex, epoch)
+        done = replace(commit.snapshot, committed=self._db.now() if before is None else before.committed)
+        self._db.execute("UPDATE epochs SET snapshot = ? WHERE vertex = ? AND epoch = ?", done.to_json(), vertex, epoch)
         self._db.execute("UPDATE vertices SET epoch = ? WHERE name = ?", epoch, vertex)
         for run in commit.merged:
             self._db.execute("UPDATE runs SET removed = ? WHERE id = ?", epoch, run)

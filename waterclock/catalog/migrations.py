@@ -44,7 +44,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "ALTER TABLE vertices ADD COLUMN counters TEXT NOT NULL DEFAULT '{}'",
         "ALTER TABLE sinks ADD COLUMN counters TEXT NOT NULL DEFAULT '{}'",
     ),
-    (  # for strategies of recovery, drivers that share an app, global snapshots and pins
+    (  # for strategies of recovery, drivers that share an app, global snapshots, pins and time travel
         "ALTER TABLE vertices ADD COLUMN stored_epoch BIGINT NOT NULL DEFAULT -1",
         "UPDATE vertices SET stored_epoch = durable_epoch",
         "ALTER TABLE vertices ADD COLUMN strategy TEXT",
@@ -60,7 +60,13 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             id BIGINT PRIMARY KEY, app TEXT NOT NULL, name TEXT, requested BIGINT NOT NULL, barrier TEXT NOT NULL,
             parts TEXT NOT NULL, state TEXT NOT NULL, finished BIGINT)""",
         "CREATE INDEX epochs_to_do ON epochs (vertex, epoch) WHERE snapshot IS NULL",
-        "CREATE TABLE pins (name TEXT PRIMARY KEY, stream TEXT NOT NULL, seq BIGINT NOT NULL, added BIGINT NOT NULL)",
         "CREATE TABLE makings (vertex TEXT NOT NULL, epoch BIGINT NOT NULL, making TEXT NOT NULL, PRIMARY KEY (vertex, epoch))",
+        """CREATE TABLE arrivals (
+            stream TEXT NOT NULL, seq BIGINT NOT NULL, cti BIGINT NOT NULL, at BIGINT NOT NULL, until BIGINT,
+            PRIMARY KEY (stream, seq))""",
+        "ALTER TABLE vertices ADD COLUMN starts TEXT NOT NULL DEFAULT '{}'",
+        """CREATE TABLE pins (
+            name TEXT NOT NULL, stream TEXT NOT NULL, seq BIGINT NOT NULL, added BIGINT NOT NULL,
+            PRIMARY KEY (name, stream))""",
     ),
 )

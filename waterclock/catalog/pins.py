@@ -26,8 +26,11 @@ class Pins:
 
     @transactional
     def add(self, name: str, stream: str, seq: int | None) -> Pin | None:
-        """From ``seq`` on, or from the first event that is there; None, and nothing done, if the name is taken."""
-        if any(pin.name == name for pin in self.all()):
+        """From ``seq`` on, or from the first event that is there; None, and nothing done, if it is pinned by that name.
+
+        Pins of several streams may have one name.
+        """
+        if any((pin.name, pin.stream) == (name, stream) for pin in self.all()):
             return None
         first = self._streams.get(stream).first
         if seq is not None and seq < first:
@@ -37,8 +40,8 @@ class Pins:
         return pin
 
     def all(self) -> list[Pin]:
-        return [Pin(*row) for row in self._db.query("SELECT name, stream, seq, added FROM pins ORDER BY name")]
+        return [Pin(*row) for row in self._db.query("SELECT name, stream, seq, added FROM pins ORDER BY name, stream")]
 
     def remove(self, name: str) -> bool:
-        """False if there is no such pin."""
+        """All of that name; False if there is none."""
         return bool(self._db.execute("DELETE FROM pins WHERE name = ?", name))

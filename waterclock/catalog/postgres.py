@@ -134,6 +134,9 @@ class Postgres(Database):
             except Interrupted:
                 pass
 
+    def _begin_to_read(self) -> None:
+        self._answered(lambda: self._open().execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"))
+
     def _commit(self) -> None:
         try:
             answer = self._answered(lambda: self._open().execute("COMMIT").statusmessage)

@@ -60,6 +60,9 @@ class Sqlite(Database):
         self._run(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
         self._run("BEGIN IMMEDIATE")
 
+    def _begin_to_read(self) -> None:
+        self._run("BEGIN")
+
     def _commit(self) -> None:
         self._run("COMMIT")
 

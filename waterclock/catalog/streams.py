@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from waterclock.catalog import counters
+from waterclock.catalog.arrivals import Arrivals
 from waterclock.catalog.database import Database, transactional
 from waterclock.errors import ConfigError, StoreError, did_you_mean
 from waterclock.storage import Blob
@@ -38,6 +39,7 @@ class StreamRow:
 class Streams:
     def __init__(self, db: Database) -> None:
         self._db = db
+        self.arrivals = Arrivals(db)
 
     @transactional
     def create(self, declaration: Declaration, app: str | None = None) -> None:
@@ -126,6 +128,15 @@ class Streams:
             self.put(name, replace(segment, arrived=now))
         return True
 
+    def end(self, name: str, seq: int, times: Sequence[Segment]) -> None:
+        """Of a stream in a scratch catalog, whose segments were put there: no more events, and its last times."""
+        for time in times:
+            self.put(name, time)
+        self._db.execute(
+            "UPDATE streams SET next_seq = ?, durable_seq = ?, cti = ?, ended = 1 WHERE name = ?",
+            seq, seq, FOREVER, name,
+        )  # fmt: skip
+
     def set_position(self, name: str, position: Any) -> None:
         self._db.execute("UPDATE streams SET position = ? WHERE name = ?", json.dumps(position), name)
 
@@ -161,26 +172,26 @@ class Streams:
 
     @transactional
     def replace(self, name: str, old: Sequence[Segment], new: Segment) -> bool:
-        """Compaction: one segment in place of several. False if they are no longer all there."""
+        """Compaction: one segment in place of several. False, and nothing done, if they are no longer all there.
+
+        Another app of the store may have been faster.
+        """
         first, end = old[0].first, old[-1].end
-        gone = self._db.execute(
+        if [(each.first, each.blob) for each in self.segments(name, first, end)] != [(s.first, s.blob) for s in old]:
+            return False
+        self.arrivals.keep(name, old)
+        self._db.execute(
             """DELETE FROM segments
                WHERE stream = ? AND first >= ? AND first + rows <= ? AND (rows > 0 OR first < ?)""",
             name, first, end, end,
         )  # fmt: skip
-        if gone < len(old):
-            raise StoreError(
-                "STORE.DAMAGED",
-                what=f"stream {name!r}",
-                reason="segments vanished during compaction",
-                fix="Start again.",
-            )
         self.put(name, replace(new, arrived=old[-1].arrived))
         return True
 
     @transactional
     def roll_back(self, name: str, seq: int, cti: int) -> None:
         """Forgets what was appended from ``seq`` on; its producer writes the same again."""
+        self.arrivals.keep(name, self.segments(name, seq, FOREVER))
         self._db.execute(
             "DELETE FROM segments WHERE stream = ? AND first >= ? AND (rows > 0 OR cti > ?)",
             name,
@@ -205,6 +216,7 @@ class Streams:
             first,
         )
         self._db.execute("UPDATE streams SET first_seq = greatest(first_seq, ?) WHERE name = ?", first, name)
+        self.arrivals.trim(name, first)
         return int(first)
 
     def drop_time_marks(self, name: str, seq: int) -> None:

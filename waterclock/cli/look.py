@@ -119,7 +119,7 @@ def print_events(first: int, rows: pl.DataFrame, as_json: bool = False, head: bo
     payload = [name for name in rows.columns if name not in (VS, VE)]
     titles = ["seq", FROM, TO, *payload]
     cells = [
-        [str(number), show_instant(vs), show_instant(ve), *map(_text, values)]
+        [str(number), show_instant(vs), show_instant(ve), *map(text_of, values)]
         for number, (vs, ve, *values) in zip(numbers, rows.select(VS, VE, *payload).iter_rows(), strict=True)
     ]
     # Widths do not depend on the rows, so that what follows stays under its title.
@@ -128,7 +128,7 @@ def print_events(first: int, rows: pl.DataFrame, as_json: bool = False, head: bo
         click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
 
 
-def _text(value: object) -> str:
+def text_of(value: object) -> str:
     if isinstance(value, datetime):
         return value.strftime("%Y-%m-%d %H:%M:%S.%f").rstrip("0").rstrip(".")
     return "null" if value is None else str(value)

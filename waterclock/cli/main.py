@@ -21,6 +21,7 @@ from waterclock.cli.explain import explain
 from waterclock.cli.gc import gc
 from waterclock.cli.look import streams, tail
 from waterclock.cli.program import fmt, init, lint
+from waterclock.cli.query import query
 from waterclock.cli.replay import replay
 from waterclock.cli.run import run
 from waterclock.cli.show import error_text
@@ -62,12 +63,13 @@ def main(traceback: bool) -> None:
     waterclock explain app.sql                 what would it do?
     waterclock run app.sql --store ./store     run an app until Ctrl-C
     waterclock tail per_user --store ./store   see its newest results
+    waterclock query "SELECT ..."              ask about what is there, or was
     """
 
 
 for command in (
-    init, run, lint, fmt, test, explain, status, metrics, streams, tail, filters, scale, drivers, move, snapshots, pins,
-    gc, debug, verify, bundle, replay, diff, draw, doctor, conformance,
+    init, run, lint, fmt, test, explain, status, metrics, streams, tail, query, filters, scale, drivers, move,
+    snapshots, pins, gc, debug, verify, bundle, replay, diff, draw, doctor, conformance,
 ):  # fmt: skip
     main.add_command(command)
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
 from typing import Any
 
 import click
 
-from waterclock.catalog import Catalog, GlobalSnapshot
+from waterclock.catalog import Catalog, GlobalSnapshot, Pin
 from waterclock.cli import show
 from waterclock.cli.look import open_catalog
 from waterclock.errors import ConfigError, StoreError, did_you_mean
@@ -104,25 +105,32 @@ def pins() -> None:
 
 
 @pins.command()
-@click.argument("stream")
+@click.argument("streams", metavar="[STREAM]...", nargs=-1)
 @click.option("--from", "start", metavar="SEQ|TIME", help="An event's number, or a time; else the first one there.")
 @click.option("--name", metavar="NAME", help="Default: that of the stream.")
 @show.store_option
-def add(stream: str, start: str | None, name: str | None, store: str) -> None:
-    """Keep the events of STREAM from one on.
+def add(streams: tuple[str, ...], start: str | None, name: str | None, store: str) -> None:
+    """Keep the events of STREAMs from one on; with a NAME and no STREAM, of all streams.
 
-    From a time: all events that start then or later.
+    From a time: all events that start then or later. They can be asked for as of any time since: waterclock query.
+    What queries remember is kept by snapshots: waterclock snapshot create.
 
     \b
     waterclock pin add clicks --from 2026-11-18T09:00 --name incident --store ./store
+    waterclock pin add --name everything --store ./store
     """
+    if not streams and name is None:
+        raise ConfigError("CONFIG.BAD_OPTION", option="name", value=None, fix="Name a stream, or all: --name NAME.")
     with open_catalog(store) as catalog:
-        label = name or stream
-        pin = catalog.transact(lambda: catalog.pins.add(label, stream, _seq(catalog, stream, start)))
-        if pin is None:
-            taken = next(each.stream for each in catalog.pins.all() if each.name == label)
-            raise StoreError("STORE.PIN_THERE", name=label, stream=taken)
-    click.echo(f"pin {pin.name!r}: events of {pin.stream} are kept from {pin.seq} on")
+
+        def pin_all() -> list[Pin]:
+            taken = {pin.name: pin.stream for pin in catalog.pins.all()}
+            every = streams or catalog.streams.names()
+            return [_pinned(catalog, name or each, each, start, taken) for each in every]
+
+        pins = catalog.transact(pin_all)
+    for pin in pins:
+        click.echo(f"pin {pin.name!r}: events of {pin.stream} are kept from {pin.seq} on")
 
 
 @pins.command(name="list")
@@ -151,6 +159,13 @@ def remove_pin(name: str, store: str) -> None:
         if not catalog.transact(partial(catalog.pins.remove, name)):
             raise _unknown("STORE.NO_PIN", name, known, catalog)
     click.echo(f"pin {name!r} was removed")
+
+
+def _pinned(catalog: Catalog, name: str, stream: str, start: str | None, taken: Mapping[str, str]) -> Pin:
+    pin = None if name in taken else catalog.pins.add(name, stream, _seq(catalog, stream, start))
+    if pin is None:
+        raise StoreError("STORE.PIN_THERE", name=name, stream=taken.get(name, stream))
+    return pin
 
 
 def _seq(catalog: Catalog, stream: str, start: str | None) -> int | None:

@@ -28,6 +28,10 @@ def with_times(rows: pl.DataFrame) -> pl.DataFrame:
 
 def with_texts(rows: pl.DataFrame) -> pl.DataFrame:
     """As ``with_times``, with every timestamp in ISO 8601 and bytes in base64."""
-    return with_times(rows).with_columns(
+    return texts(with_times(rows))
+
+
+def texts(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.with_columns(
         pl.selectors.datetime().dt.strftime("%Y-%m-%dT%H:%M:%S%.fZ"), pl.selectors.binary().bin.encode("base64")
     )

@@ -43,9 +43,15 @@ class Window:
         return max(BEGINNING, self.start(self.last_closed(cti) + 1))
 
     def __str__(self) -> str:
+        if self == WHOLE:
+            return "everything"
         shape = (
             f"tumbling({show_duration(self.size)}"
             if self.size == self.hop
             else (f"hopping({show_duration(self.size)}, {show_duration(self.hop)}")
         )
         return shape + (f", offset={show_duration(self.offset)}" if self.offset else "") + f") result={self.result}"
+
+
+WHOLE = Window(2**62, 2**62, -(2**61))
+"""One window that every instant is in: see ``LIMIT`` of the border."""

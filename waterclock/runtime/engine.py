@@ -229,7 +229,7 @@ class Engine:
         return all(
             (
                 snapshot.positions.get(name, 0),
-                snapshot.ctis.get(name, marks[name][1] if marks[name][0] == 0 else None),
+                snapshot.ctis.get(name, marks[name][1] if snapshot.epoch < 0 else None),
             )
             == marks[name]
             for name in vertex.inputs

@@ -45,6 +45,8 @@ class Declaration:
     """The column with CTIs: they, not the starts, move time."""
     time_from: str | None = None
     """The stream whose CTIs this one takes over, ``slack`` behind."""
+    made: tuple[str, ...] = ()
+    """Of the output of a query, what its plan says of the events: points, open, endless, cyclic."""
 
     def __post_init__(self) -> None:
         for option, choices in (("late", LATE), ("on_bad", ON_BAD), ("ahead", AHEAD)):
@@ -142,6 +144,7 @@ class Declaration:
     def from_json(text: str) -> Declaration:
         fields = json.loads(text)
         fields["schema"] = Schema(tuple((name, kind) for name, kind in fields["schema"]))
+        fields["made"] = tuple(fields.get("made", ()))
         return Declaration(**fields)
 
 

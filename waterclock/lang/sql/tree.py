@@ -142,10 +142,20 @@ class Relation(Tree):
 
 
 @dataclass(frozen=True)
+class Moment(Tree):
+    """``FOR SYSTEM_TIME AS OF ...``: a time, ``EPOCH 7 OF name`` or ``SNAPSHOT 'name'``."""
+
+    kind: str
+    value: Expression
+    vertex: Word | None = None
+
+
+@dataclass(frozen=True)
 class Reference(Relation):
     """A stream, a table or a query by its name."""
 
     name: Word
+    at: Moment | None = None
 
 
 @dataclass(frozen=True)

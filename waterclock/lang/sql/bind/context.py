@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -39,6 +39,8 @@ class Context:
     """The parameters that were looked up."""
     places: dict[str, Span] = field(default_factory=dict)
     """Where each stateful node of a plan comes from, by its identity."""
+    asked: Callable[[Context, tree.Reference, Given], Given] | None = None
+    """In a question: what a name stands for. There, what is grouped without a window is grouped over everything."""
 
     def error(self, code: str, span: Span, **values: object) -> SqlError:
         return self.source.error(code, span, **values)

@@ -19,7 +19,7 @@ from waterclock.lang.sql.bind.relations import Sources
 from waterclock.lang.sql.bind.scalars import Scalars, Typed
 from waterclock.lang.sql.bind.scope import Rows, fresh
 from waterclock.lang.sql.bind.tables import window_of
-from waterclock.lang.sql.bind.windows import FIXED, Frame, bind_window, check_lateness
+from waterclock.lang.sql.bind.windows import EVERYTHING, FIXED, Frame, bind_window, check_lateness
 from waterclock.lang.sql.names import match
 from waterclock.lang.sql.source import Span
 from waterclock.plan import Distinct, Explode, Filter, Node, OnError, Project, TopK, Union, Window, guarded
@@ -248,6 +248,8 @@ class _Selecting:
             return select.window
         for key in select.keys:
             Scalars(self.context, rows, "GROUP BY").bind(self._key(rows, key))  # what is wrong with it comes first
+        if self.context.asked is not None:
+            return tree.Windowing(tree.Word(EVERYTHING, span=select.span), (), span=select.span)
         for part in tree.walk((*select.items, select.having, *select.order)):
             if is_aggregate(part):
                 assert isinstance(part, tree.Call)

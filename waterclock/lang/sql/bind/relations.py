@@ -34,6 +34,8 @@ class Sources:
     def _leaf(self, node: tree.Relation) -> Rows:
         if isinstance(node, tree.Reference):
             given = self.context.find(node.name)
+            if self.context.asked is not None:
+                given = self.context.asked(self.context, node, given)
             return _seen(node, node.name.text, given.plan, given.time)
         if isinstance(node, tree.Nested):
             return _seen(node, "the sub-query", self.query(self.context, node.query))

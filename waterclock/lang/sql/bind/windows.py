@@ -21,6 +21,7 @@ from waterclock.plan import (
     Window,
     WindowAggregate,
 )
+from waterclock.plan.window import WHOLE
 from waterclock.time import show_duration
 
 USAGE = {
@@ -36,6 +37,8 @@ _ARGUMENTS = {"TUMBLING": (1, 1), "HOPPING": (2, 2), "SLIDING": (1, 1), "SNAPSHO
 _RESULTS = {"WINDOW": "window", "END": "point_end", "HOLD": "hold"}
 _DEFAULTS = {"HOPPING": "hold", "COUNT": "point_end"}
 FIXED = ("TUMBLING", "HOPPING")
+EVERYTHING = "EVERYTHING"
+"""The window of a question that names none; it cannot be written."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +91,8 @@ class Frame:
 
 def bind_window(context: Context, node: tree.Windowing) -> Frame:
     kind = node.kind.text
+    if kind == EVERYTHING:
+        return Frame("TUMBLING", WHOLE.size, WHOLE.hop, WHOLE.offset)
     least, most = _ARGUMENTS[kind]
     if not least <= len(node.args) <= most:
         given = f"{len(node.args)} argument{'' if len(node.args) == 1 else 's'}"

@@ -51,6 +51,9 @@ class _Clauses:
 
 
 class Queries(Expressions):
+    question = False
+    """Of a query that is asked once, ORDER BY and LIMIT may stand alone, and streams may be read as of a time."""
+
     def query(self) -> tree.Query:
         with self.deeper():
             start = self.here
@@ -89,9 +92,14 @@ class Queries(Expressions):
 
     def _no_limit(self, branch: tree.Query) -> None:
         """Without parentheses, it would not be clear whether a LIMIT is of the branch or of the union."""
-        if isinstance(branch, tree.Select) and branch.limit and self.source.text[branch.span.start] != "(":
+        if not isinstance(branch, tree.Select) or self.source.text[branch.span.start] == "(":
+            return
+        if branch.limit:
             fix = "Put the query with the LIMIT into parentheses; for the whole union, name that and select from it."
             raise self.unsupported(branch.limit.span, "LIMIT in a UNION", fix)
+        if branch.order:
+            fix = "Select from the union: SELECT * FROM (... UNION ALL ...) AS u ORDER BY x."
+            raise self.unsupported(branch.order[0].span, "ORDER BY in a UNION", fix)
 
     def _branch(self) -> tree.Query:
         if not self.sees_mark(TokenType.L_PAREN):
@@ -165,6 +173,8 @@ class Queries(Expressions):
             self._clause(clause, read)
         if self.word() in _ELSEWHERE:
             raise self.unsupported(self.here, self.word(), _ELSEWHERE[self.word()])
+        if self.question and self._depth == 1:
+            return read
         if read.order and read.limit is None:
             raise self.error("SQL.ORDER_WITHOUT_LIMIT", read.order[0].span)
         if read.limit is not None and not read.order:
@@ -306,6 +316,10 @@ class Queries(Expressions):
         with self.deeper():
             found = self._relation()
         if self.sees("FOR"):
+            if self.question:
+                raise self.unsupported(
+                    self.here, "FOR SYSTEM_TIME here", "It stands right behind the name of a stream."
+                )
             fix = "A join already pairs events that are valid at the same time; ASOF JOIN takes the latest before."
             raise self.unsupported(self.here, "FOR SYSTEM_TIME AS OF", fix)
         if self.accept("AS"):
@@ -329,7 +343,19 @@ class Queries(Expressions):
             return self._applied(start, name)
         while self.accept_mark(TokenType.DOT):
             name = tree.Word(f"{name.text}.{self.name('a name').text}", span=self.since(start))
-        return tree.Reference(None, name, span=self.since(start))
+        at = self._as_of() if self.question and self.sees("FOR") else None
+        return tree.Reference(None, name, at, span=self.since(start))
+
+    def _as_of(self) -> tree.Moment:
+        start = self.here
+        fix = "Write FOR SYSTEM_TIME AS OF TIMESTAMP '2026-11-18T09:00:00Z', EPOCH 7 OF name or SNAPSHOT 'name'."
+        self.expect("FOR", "SYSTEM_TIME", "AS", "OF", fix=fix)
+        if self.accept("EPOCH"):
+            value = self.expression()
+            self.expect("OF", fix=fix)
+            return tree.Moment("epoch", value, self.name("an output", fix), span=self.since(start))
+        kind = "snapshot" if self.accept("SNAPSHOT") else "time"
+        return tree.Moment(kind, self.expression(), span=self.since(start))
 
     def _applied(self, start: Span, function: tree.Word) -> tree.Relation:
         """A function over a relation, which is its first argument."""

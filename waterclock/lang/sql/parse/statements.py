@@ -55,8 +55,8 @@ class Parsed(NamedTuple):
     """Names that statements which cannot be read would have made."""
 
 
-def parse(source: Source) -> Parsed:
-    """All statements that can be read, and what is wrong with the others."""
+def parse(source: Source, question: bool = False) -> Parsed:
+    """All statements that can be read, and what is wrong with the others. ``question``: the last is asked once."""
     parsed = Parsed([], [], set(), set())
     try:
         tokens = tokenize(source)
@@ -64,6 +64,7 @@ def parse(source: Source) -> Parsed:
         return Parsed([], [error], set(), set())
     for part in _parts(tokens):
         cursor = Statements(source, part)
+        cursor.question = question
         try:
             parsed.statements.append(cursor.statement())
         except SqlError as error:
