@@ -192,6 +192,7 @@ def test_a_snapshot_gives_its_barriers(make_app: MakeApp, tmp_path: Path) -> Non
 
 def test_what_cannot_be_asked(make_app: MakeApp, tmp_path: Path, clock: Clock) -> None:
     app, events = declare(make_app)
+    app.history = 0
     store = tmp_path / "store"
     push(events, 0, 20)
     app.run(mode="offline")

@@ -58,7 +58,7 @@ def test_replay_names_the_epoch_that_differs(make_app: MakeApp, tmp_path: Path) 
         """UPDATE epochs SET snapshot = replace(snapshot, '"digest": ', '"digest": 1') WHERE epoch = 2"""
     )
     plan = app._declared.plans(catalog)["counts"]
-    with pytest.raises(wc.StoreError, match="no longer all known"):
+    with pytest.raises(wc.StoreError, match="not all are recorded"):
         replay(catalog, plan, -1, 99)
     with pytest.raises(wc.RunError, match="Epoch 2 of 'counts' gave other rows"):
         replay(catalog, plan, 1, 3)
