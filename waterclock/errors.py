@@ -189,7 +189,7 @@ CATALOGUE: dict[str, Condition] = {
     "ASOF.FUTURE": Condition("{time} has not come yet: it is {now}.", "Ask for a time that has passed, or leave it out for what is there now."),
     "ASOF.BEFORE": Condition("The store {store} had no events at {time}: the first that it knows of came at {first}.", "Ask for a later time."),
     "ASOF.BETWEEN": Condition("What {stream!r} had at {time} is not known to the microsecond: what came around then was merged.", "Whole seconds can be asked: {before} or {after}."),
-    "ASOF.NO_EPOCH": Condition("{what}.", "{known} What follows a global snapshot is kept: waterclock snapshot create NAME, or wc.App(..., snapshots=wc.Snapshots(every='1m', keep=60))."),
+    "ASOF.NO_EPOCH": Condition("{what}.", "{known} An app keeps its last epochs (history=1000) and what follows a global snapshot: waterclock snapshot create NAME, or wc.App(..., snapshots=wc.Snapshots(every='1m', keep=60))."),
     "ASOF.NOT_TOLD": Condition("{label} does not tell what {stream!r} had then: {why}.", "{fix}"),
     "ASOF.TRIMMED": Condition("Of what {stream!r} had at {label}, events were removed by retention; the first one left is {first}.", "{fix}Keep more: retention= (in SQL: RETAIN 30d), waterclock pin add {stream}, or wc.Snapshots(keep=...)."),
     "QUERY.NOT_A_QUERY": Condition("A question is a query, and this is {what}.", "Write SELECT ... FROM ...; queries with names may stand before it: a = SELECT ...; SELECT ... FROM a. What runs on and on goes into a program: waterclock run."),
