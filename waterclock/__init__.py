@@ -12,6 +12,7 @@ app.run(mode="offline")
 
 from waterclock import functions
 from waterclock.app import App, SourceStream, sql
+from waterclock.catalog.files import files_of
 from waterclock.connect.callback import callback
 from waterclock.connect.console import console
 from waterclock.connect.files import files
@@ -59,8 +60,8 @@ __all__ = [
     "Alerts", "App", "ConfigError", "DStream", "DataError", "Handle", "Row", "RunError", "Schema", "Snapshots",
     "SourceStream", "SqlError", "Statistics", "Status", "StoreError", "Stream", "UserError", "WaterclockError",
     "aggregate", "approx_count_distinct", "array", "avg", "callback", "check_aggregate", "checkpoint", "coalesce",
-    "col", "collect_list", "console", "count", "count_distinct", "dstream", "end", "files", "first", "function",
-    "functions", "generate", "hop", "jsonl", "last", "lit", "max", "min", "operator", "parquet", "percentile_cont",
-    "percentile_disc", "replay", "replicate", "split", "sql", "start", "stddev", "sum", "top_k", "tumble", "variance",
-    "when",
+    "col", "collect_list", "console", "count", "count_distinct", "dstream", "end", "files", "files_of", "first",
+    "function", "functions", "generate", "hop", "jsonl", "last", "lit", "max", "min", "operator", "parquet",
+    "percentile_cont", "percentile_disc", "replay", "replicate", "split", "sql", "start", "stddev", "sum", "top_k",
+    "tumble", "variance", "when",
 ]  # fmt: skip

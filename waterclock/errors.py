@@ -135,6 +135,7 @@ CATALOGUE: dict[str, Condition] = {
     ),
     "DATA.UNKNOWN_COLUMN": Condition("{where}: there is no column {column!r} in the stream {stream!r}.", "Columns there: {choices}.{guess}"),
     "DATA.MISSING_COLUMN": Condition("{where}: the column {column!r} is missing.", "Columns there: {choices}.{guess}"),
+    "DATA.COLUMNS_DIFFER": Condition("The rows for {stream!r} do not have its columns: {difference}.", "Select and cast them first; its columns are {columns}."),
     "DATA.UNREADABLE": Condition("Cannot read {path}: {reason}.", "Make it readable, or move it away: nothing of it was taken."),
     "DATA.FILE_CHANGED": Condition("The file {path} changed after it was read.", "Files are read in place: restore it, or declare the source with copy=True (in SQL: copy => true) before the first run."),
     "DATA.NO_FILES": Condition("No file matches {pattern}.", "Check the path; with watch=True (in SQL: watch => true) the source waits for files instead."),
@@ -174,6 +175,7 @@ CATALOGUE: dict[str, Condition] = {
     "STORE.FENCED": Condition("Another process took over this app.", "Nothing more is written by this one; look for the other with 'waterclock status'."),
     "STORE.NO_EPOCH": Condition("What {vertex!r} did since epoch {epoch} is no longer all known.", "A global snapshot keeps what follows it: wc.App(..., snapshots=wc.Snapshots(every='30s'))."),
     "STREAM.TRIMMED": Condition("Event {seq} of {stream!r} was removed by retention; the first one left is {first}.", "Read from there, or keep more with retention (in SQL: RETAIN 30d)."),
+    "STREAM.SHORTER": Condition("{stream!r} ends at event {durable}, and this query has read up to {seq}.", "It is not the stream that the query began with: name that store, or begin with a new checkpoint."),
     # run
     "RUN.NO_JAVA": Condition("Java 17 or newer is needed and {found}.", "Install it (Debian: apt-get install openjdk-17-jre-headless; macOS: brew install openjdk@17) or set JAVA_HOME; mode='offline' (--mode offline) needs no Java."),
     "RUN.SPARK_CONNECT": Condition("This is a Spark Connect session, which cannot run jobs on Spark's core API.", "Unset SPARK_REMOTE and spark.remote."),

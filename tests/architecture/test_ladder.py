@@ -12,7 +12,7 @@ LADDER = [
     "errors", "time", "schema", "hashing", "crashpoints", "usercode",
     "expr", "functions", "plan", "lang", "optimizer", "reference",
     "storage", "streams", "state", "operators", "catalog", "connect",
-    "runtime", "handle", "batch", "explain", "programs", "launch", "app", "conformance", "cli",
+    "runtime", "handle", "batch", "spark", "explain", "programs", "launch", "app", "conformance", "cli",
 ]  # fmt: skip
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
 

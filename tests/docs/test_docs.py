@@ -42,7 +42,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 ALL_PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SHOWN_URL = "postgresql://waterclock@db.example.com/streams"
-WRITTEN = ("start", "time", "queries", "sql", "python", "dstreams", "connect", "operate")
+WRITTEN = ("start", "time", "queries", "sql", "python", "dstreams", "connect", "spark", "operate")
 
 
 class Block(NamedTuple):
@@ -137,6 +137,7 @@ def test_examples_run_and_print_what_is_shown(
 )
 def test_live_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # as where the environment is activated
     run_page(page, live=True)
 
 

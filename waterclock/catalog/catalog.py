@@ -17,6 +17,7 @@ from waterclock.catalog.pins import Pins
 from waterclock.catalog.sinks import Sinks
 from waterclock.catalog.snapshots import Snapshots
 from waterclock.catalog.streams import Streams
+from waterclock.catalog.writers import Writers
 from waterclock.errors import StoreError
 
 T = TypeVar("T")
@@ -34,6 +35,7 @@ class Catalog:
         self.hosts = Hosts(self._db)
         self.snapshots = Snapshots(self._db, self.epochs, self.streams)
         self.pins = Pins(self._db, self.streams)
+        self.writers = Writers(self._db)
 
     @staticmethod
     def is_in(store: str | Path) -> bool:

@@ -60,5 +60,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             parts TEXT NOT NULL, state TEXT NOT NULL, finished BIGINT)""",
         "CREATE INDEX epochs_to_do ON epochs (vertex, epoch) WHERE snapshot IS NULL",
         "CREATE TABLE pins (name TEXT PRIMARY KEY, stream TEXT NOT NULL, seq BIGINT NOT NULL, added BIGINT NOT NULL)",
+        """CREATE TABLE batches (
+            writer TEXT NOT NULL, stream TEXT NOT NULL, batch BIGINT NOT NULL, taken BIGINT NOT NULL,
+            PRIMARY KEY (writer, stream))""",
     ),
 )

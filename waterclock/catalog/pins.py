@@ -42,3 +42,9 @@ class Pins:
     def remove(self, name: str) -> bool:
         """False if there is no such pin."""
         return bool(self._db.execute("DELETE FROM pins WHERE name = ?", name))
+
+    @transactional
+    def move(self, name: str, stream: str, seq: int) -> None:
+        """Up to ``seq``, never back; it is added if it is not there."""
+        if not self._db.execute("UPDATE pins SET seq = greatest(seq, ?) WHERE name = ?", seq, name):
+            self.add(name, stream, seq)

@@ -14,6 +14,7 @@ from waterclock.cli.control import filters, scale
 from waterclock.cli.doctor import doctor
 from waterclock.cli.drivers import drivers, move
 from waterclock.cli.explain import explain
+from waterclock.cli.files import files
 from waterclock.cli.gc import gc
 from waterclock.cli.look import streams, tail
 from waterclock.cli.program import fmt, init, lint
@@ -58,8 +59,8 @@ def main(traceback: bool) -> None:
 
 
 for command in (
-    init, run, lint, fmt, explain, status, metrics, streams, tail, filters, scale, drivers, move, snapshots, pins,
-    gc, doctor, conformance,
+    init, run, lint, fmt, explain, status, metrics, streams, tail, files, filters, scale, drivers, move, snapshots,
+    pins, gc, doctor, conformance,
 ):  # fmt: skip
     main.add_command(command)
 
