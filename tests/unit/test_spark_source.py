@@ -11,7 +11,6 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from pyspark import TaskContext
-from pyspark.sql import datasource as ds
 from pyspark.sql import types as T
 from pyspark.sql.datasource import CaseInsensitiveDict
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
@@ -54,17 +53,16 @@ def schema_of(made: WaterclockSource) -> StructType:
     return StructType(fields)
 
 
-def batch(made: WaterclockSource, *filters: ds.Filter) -> tuple[pl.DataFrame, list[ds.Filter]]:
-    """All rows, and the filters that were given back."""
+def batch(made: WaterclockSource) -> pl.DataFrame:
+    """All rows."""
     schema = schema_of(made)
     reader = made.reader(schema)
-    left = list(reader.pushFilters(list(filters)))
     found = [batch for part in reader.partitions() for batch in reader.read(part)]
     if not found:
-        return pl.DataFrame(schema=schema.fieldNames()), left
+        return pl.DataFrame(schema=schema.fieldNames())
     frame = pl.from_arrow(pa.Table.from_batches(found))
     assert isinstance(frame, pl.DataFrame)
-    return frame, left
+    return frame
 
 
 def numbers(make_app: MakeApp, rows: int = 100, pushes: int = 5, **options: Any) -> wc.SourceStream:
@@ -90,7 +88,7 @@ def test_all_types_and_lifetimes(make_app: MakeApp, tmp_path: Path) -> None:
     )  # fmt: skip
     stream = make_app().stream("all", {**kinds, "s": "timestamp", "e": "timestamp"}, time="s", end="e")
     stream.push(rows)
-    found, _ = batch(source(tmp_path / "store", "all"))
+    found = batch(source(tmp_path / "store", "all"))
     assert found.columns[:2] == ["valid_from", "valid_to"]
     assert found["valid_from"].to_list() == [NOW, NOW]
     assert found["valid_to"].to_list() == [None, NOW.replace(day=6)]
@@ -101,7 +99,7 @@ def test_all_types_and_lifetimes(make_app: MakeApp, tmp_path: Path) -> None:
 def test_columns_and_their_errors(make_app: MakeApp, tmp_path: Path) -> None:
     numbers(make_app)
     assert schema_of(source(tmp_path / "store", "numbers", columns="n, valid_from")).fieldNames() == ["n", "valid_from"]
-    assert batch(source(tmp_path / "store", "numbers", columns="n"))[0].columns == ["n"]
+    assert batch(source(tmp_path / "store", "numbers", columns="n")).columns == ["n"]
     with pytest.raises(ConfigError, match=r"SCHEMA.UNKNOWN_COLUMN(.|\n)*Columns there: valid_from, valid_to, n, t"):
         source(tmp_path / "store", "numbers", columns="m").schema()
     with pytest.raises(ConfigError, match=r"'n' of 'numbers' is bigint"):
@@ -120,6 +118,8 @@ def test_columns_and_their_errors(make_app: MakeApp, tmp_path: Path) -> None:
         ({"store": "store", "stream": "numbers", "maxRows": "0"}, ConfigError, "at least 1"),
         ({"store": "store", "stream": "numbers", "maxRows": "many"}, ConfigError, "at least 1"),
         ({"store": "store", "stream": "numbers", "starting": "first"}, ConfigError, "earliest, latest"),
+        ({"store": "store", "stream": "numbers", "where": "m > 5"}, ConfigError, "SQL.UNKNOWN_COLUMN"),
+        ({"store": "store", "stream": "numbers", "where": "n >"}, ConfigError, "SQL.SYNTAX"),
         ({"store": "store", "stream": "numbers", "from": "noon"}, ConfigError, "TIME.BAD_INSTANT"),
         ({"store": "store", "stream": "numbers", "from": "2026-01-06", "to": "2026-01-05"}, ConfigError, "overlaps"),
     ],
@@ -142,7 +142,7 @@ def test_time_is_pushed_down_to_segments(make_app: MakeApp, tmp_path: Path) -> N
     made = source(
         tmp_path / "store", "lives", **{"from": "1970-01-01T00:00:00.000035Z", "to": "1970-01-01T00:00:00.000045Z"}
     )
-    found, _ = batch(made)
+    found = batch(made)
     assert found["n"].to_list() == list(range(26, 45))
     assert sum(len(part.pieces) for part in made.reader(schema_of(made)).partitions()) == 2  # type: ignore[attr-defined]
 
@@ -156,7 +156,7 @@ def test_parts_are_bounded_and_whole(
     made = source(tmp_path / "store", "numbers")
     parts = made.reader(schema_of(made)).partitions()
     assert [sum(piece.rows for piece in part.pieces) for part in parts] == [7] * 14 + [2] if share == 7 else [100]  # type: ignore[attr-defined]
-    assert batch(made)[0]["n"].to_list() == list(range(100))
+    assert batch(made)["n"].to_list() == list(range(100))
 
 
 def test_a_segment_that_was_merged_meanwhile_is_found_again(make_app: MakeApp, tmp_path: Path) -> None:
@@ -185,6 +185,12 @@ def test_what_is_damaged_is_said(make_app: MakeApp, tmp_path: Path) -> None:
         batch(source(tmp_path / "store", "numbers"))
 
 
+def test_a_condition_may_use_columns_that_are_not_read(make_app: MakeApp, tmp_path: Path) -> None:
+    numbers(make_app)
+    found = batch(source(tmp_path / "store", "numbers", where="t >= 10 AND n % 2 = 0 AND n < 15", columns="n"))
+    assert (found.columns, found["n"].to_list()) == (["n"], [10, 12, 14])
+
+
 def test_tables_and_sides_can_be_read(make_app: MakeApp, tmp_path: Path) -> None:
     app = make_app()
     colours = app.table("colours", {"id": int, "name": str}, [{"id": 1, "name": "red"}])
@@ -194,58 +200,10 @@ def test_tables_and_sides_can_be_read(make_app: MakeApp, tmp_path: Path) -> None
     stream.push([{"id": 1, "t": 2}, {"id": 1, "t": 6}])
     stream.end()
     app.run(mode="offline")
-    table, _ = batch(source(tmp_path / "store", "colours"))
+    table = batch(source(tmp_path / "store", "colours"))
     assert table.rows() == [(None, None, 1, "red")]
-    assert batch(source(tmp_path / "store", "s.late"))[0]["t"].to_list() == [2]
-    assert batch(source(tmp_path / "store", "named"))[0]["name"].to_list() == ["red", "red"]
-
-
-# -- filters -----------------------------------------------------------------------------------------------
-
-
-def test_filters_go_by_three_values_and_order_nan_last(make_app: MakeApp, tmp_path: Path) -> None:
-    stream = make_app().stream("s", {"x": float, "s": str, "t": int}, time="t")
-    xs = [None, -1.0, -0.0, 0.0, 2.5, float("inf"), float("nan")]
-    stream.push(pl.DataFrame({"x": xs, "s": [None, "", "a", "ab", "b", "ä", "A"], "t": range(7)}))
-    made = source(tmp_path / "store", "s")
-    x, s, f = ("x",), ("s",), ("valid_from",)
-
-    def kept(given: ds.Filter) -> list[int]:
-        found, left = batch(made, given)
-        assert not left
-        return found["t"].to_list()
-
-    assert kept(ds.GreaterThan(x, 2.5)) == [5, 6]
-    assert kept(ds.Not(ds.GreaterThan(x, 2.5))) == [1, 2, 3, 4]
-    assert kept(ds.EqualTo(x, 0.0)) == [2, 3]
-    assert kept(ds.EqualTo(x, float("nan"))) == [6]
-    assert kept(ds.EqualNullSafe(x, 0.0)) == [2, 3]
-    assert kept(ds.Not(ds.EqualNullSafe(x, 0.0))) == [0, 1, 4, 5, 6]
-    assert kept(ds.IsNull(x)) == [0]
-    assert kept(ds.Not(ds.IsNull(x))) == [1, 2, 3, 4, 5, 6]
-    assert kept(ds.In(s, ("a", "b"))) == [2, 4]
-    assert kept(ds.Not(ds.In(s, ("a", "b")))) == [1, 3, 5, 6]
-    assert kept(ds.GreaterThanOrEqual(s, "ab")) == [3, 4, 5]
-    assert kept(ds.StringStartsWith(s, "a")) == [2, 3]
-    assert kept(ds.StringEndsWith(s, "b")) == [3, 4]
-    assert kept(ds.StringContains(s, "")) == [1, 2, 3, 4, 5, 6]
-    assert kept(ds.LessThan(f, datetime(1970, 1, 1, 0, 0, 0, 3, UTC))) == [0, 1, 2]
-
-
-def test_filters_that_are_given_back(make_app: MakeApp, tmp_path: Path) -> None:
-    numbers(make_app)
-    given = [
-        ds.EqualTo(("n",), "7"),
-        ds.EqualTo(("n",), None),
-        ds.In(("n",), (1, None)),
-        ds.EqualTo(("n", "field"), 7),
-        ds.EqualTo(("m",), 7),
-        ds.Not(ds.LessThan(("n",), 1.5)),
-        ds.LessThan(("valid_from",), datetime(2026, 1, 5)),
-    ]
-    found, left = batch(source(tmp_path / "store", "numbers"), *given)
-    assert found.height == 100
-    assert [id(each) for each in left] == [id(each) for each in given]
+    assert batch(source(tmp_path / "store", "s.late"))["t"].to_list() == [2]
+    assert batch(source(tmp_path / "store", "named"))["name"].to_list() == ["red", "red"]
 
 
 # -- reading as a stream -----------------------------------------------------------------------------------
@@ -339,7 +297,7 @@ def rows(*ns: int) -> Iterator[pa.RecordBatch]:
 
 
 def read_all(store: Path, stream: str = "numbers") -> list[int]:
-    return batch(source(store, stream))[0]["n"].to_list()
+    return batch(source(store, stream))["n"].to_list()
 
 
 @pytest.mark.parametrize("inline", [0, 1 << 20, 100])

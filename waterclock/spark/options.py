@@ -9,7 +9,7 @@ from waterclock.errors import ConfigError, did_you_mean
 from waterclock.schema import Schema
 from waterclock.time import BEGINNING, FOREVER, instant
 
-KNOWN = ("store", "stream", "from", "to", "columns", "starting", "maxRows")
+KNOWN = ("store", "stream", "from", "to", "where", "columns", "starting", "maxRows")
 EARLIEST, LATEST = "earliest", "latest"
 
 
@@ -36,6 +36,10 @@ class Options:
             fix = "It is behind the time that 'from' says: rows are read whose lifetime overlaps [from, to)."
             raise ConfigError("CONFIG.BAD_OPTION", option="to", value=self._given["to"], fix=fix)
         return end
+
+    @property
+    def where(self) -> str | None:
+        return self._given.get("where")
 
     def columns(self, kinds: Mapping[str, str]) -> list[str]:
         """Those that are asked for; empty: all."""

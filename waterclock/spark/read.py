@@ -10,17 +10,19 @@ from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
-from pyspark.sql.datasource import DataSourceReader, Filter, InputPartition
+from pyspark.sql.datasource import DataSourceReader, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from waterclock.catalog import Catalog
 from waterclock.connect.validity import FROM, TO, check_free
 from waterclock.errors import ConfigError, StoreError
-from waterclock.schema import VE, VS, Schema
-from waterclock.spark.filters import column, starts, to_polars
+from waterclock.expr import to_polars
+from waterclock.lang.sql.predicate import predicate
+from waterclock.schema import TYPES, VE, VS, Schema
 from waterclock.storage import Damaged
 from waterclock.streams import Declaration, Piece, scan_piece
+from waterclock.streams.border import EVER
 from waterclock.time import BEGINNING, FOREVER
 
 SHARE = 32 << 20
@@ -35,6 +37,14 @@ def columns_of(declaration: Declaration) -> dict[str, str]:
     """Names and types as Spark sees them, the lifetime first."""
     check_free(declaration.schema)
     return {FROM: "timestamp", TO: "timestamp", **dict(declaration.schema)}
+
+
+def _column(name: str) -> pl.Expr:
+    """A column as Spark sees it: an end of a lifetime that is open is null."""
+    if name not in (FROM, TO):
+        return pl.col(name)
+    hidden, never = (VS, EVER) if name == FROM else (VE, FOREVER)
+    return pl.when(pl.col(hidden) != never).then(pl.col(hidden)).cast(TYPES["timestamp"])
 
 
 @dataclass
@@ -54,9 +64,8 @@ class Rows:
     start: int
     """Their lifetimes overlap ``[start, end)``."""
     end: int
-    filters: tuple[Filter, ...] = ()
-    least_vs: int = BEGINNING
-    greatest_vs: int = FOREVER
+    where: str | None = None
+    """A condition in SQL that they fulfil."""
 
     def __post_init__(self) -> None:
         kinds = columns_of(self.declaration)
@@ -65,36 +74,22 @@ class Rows:
             if wanted != kind:
                 fix = f"The column {field.name!r} of {self.declaration.name!r} is {kind}: cast it behind .load()."
                 raise ConfigError("CONFIG.BAD_OPTION", option="schema", value=f"{field.name} {wanted}", fix=fix)
+        if self.where is not None:
+            predicate(self.where, self.stream, self.declaration.schema)
 
     @property
     def stream(self) -> str:
         return self.declaration.name
 
-    def pushed(self, given: Filter) -> Rows | None:
-        """With this filter too, if it can be done here."""
-        if to_polars(given, self._kinds) is None:
-            return None
-        least, greatest = starts(given)
-        return replace(
-            self,
-            filters=(*self.filters, given),
-            least_vs=max(self.least_vs, least),
-            greatest_vs=min(self.greatest_vs, greatest),
-        )
-
-    @property
-    def _kinds(self) -> dict[str, str]:
-        return {field.name: field.dataType.simpleString() for field in self.schema}
-
     def parts(self, catalog: Catalog, start: int, end: int) -> list[Part]:
         """Of the events with numbers in ``[start, end)``, less the segments whose starts tell that nothing is there."""
         size = catalog.streams.row_size(self.stream) or 1.0
         share = int(min(MOST_ROWS, max(1, SHARE / size)))
-        least, greatest = self._starts()
+        least, end_vs = self._starts()
         parts: list[list[Piece]] = [[]]
         room = share
         for piece, least_vs, greatest_vs in pieces(catalog, self.stream, start, end):
-            if greatest_vs < least or least_vs > greatest:
+            if greatest_vs < least or least_vs >= end_vs:
                 continue
             at = 0
             while at < piece.rows:
@@ -107,11 +102,11 @@ class Rows:
         return [Part(tuple(part)) for part in parts if part]
 
     def _starts(self) -> tuple[int, int]:
-        least, greatest = self.least_vs, min(self.greatest_vs, self.end - 1)
+        """Between which starts they are, as far as that is known."""
         d = self.declaration
-        if d.time is not None and d.end is None and self.start != BEGINNING:  # they end ``duration`` later, or sooner
-            least = max(least, self.start - d.duration)
-        return least, greatest
+        if self.start != BEGINNING and d.time is not None and d.end is None:  # they end ``duration`` later, or sooner
+            return self.start - d.duration, self.end
+        return BEGINNING, self.end
 
     def batches(self, part: Part) -> Iterator[pa.RecordBatch]:
         """What a task gives to Spark."""
@@ -133,11 +128,10 @@ class Rows:
             rows = rows.filter(pl.col(VE) > self.start)
         if self.end != FOREVER:
             rows = rows.filter(pl.col(VS) < self.end)
-        for given in self.filters:
-            kept = to_polars(given, self._kinds)
-            assert kept is not None
-            rows = rows.filter(kept)
-        return rows.select(column(field.name).alias(field.name) for field in self.schema).collect()
+        if self.where is not None:
+            schema = self.declaration.schema
+            rows = rows.filter(to_polars(predicate(self.where, self.stream, schema), schema))
+        return rows.select(_column(field.name).alias(field.name) for field in self.schema).collect()
 
     def _moved(self, piece: Piece, error: Exception) -> list[Piece]:
         """Where its rows are now: a keeper may have merged the segment since the task was planned."""
@@ -169,18 +163,14 @@ def pieces(catalog: Catalog, stream: str, start: int, end: int) -> list[tuple[Pi
 
 
 class BatchReader(DataSourceReader):
-    """All durable events, so that nothing that Spark has seen can be taken back."""
+    """All durable events, so that nothing that Spark has seen can be taken back.
+
+    Without ``pushFilters``: PySpark 4.3.0 keeps what it planned for one query and gives it to the next one on the same
+    data frame, which then lacks rows (docs/design/2026-11-18-spark-source.md).
+    """
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
-
-    def pushFilters(self, filters: list[Filter]) -> Iterator[Filter]:
-        for given in filters:
-            rows = self._rows.pushed(given)
-            if rows is None:
-                yield given  # Spark does it itself
-            else:
-                self._rows = rows
 
     def partitions(self) -> Sequence[InputPartition]:
         with closing(Catalog.open(self._rows.store)) as catalog:
