@@ -1,4 +1,4 @@
-"""Imports go one way: each rung may use only the rungs above it. Only runtime/spark may import pyspark."""
+"""Imports go one way: each rung may use only the rungs above it. Only packages named spark import pyspark."""
 
 from __future__ import annotations
 

@@ -320,7 +320,7 @@ class Child:
         while not done():
             assert self._process.poll() is None, self.said[-3000:]
             assert time.monotonic() < deadline, self.said[-3000:]
-            time.sleep(0.05)
+            time.sleep(0.2)
 
 
 def progress(folder: Path) -> int:
@@ -382,7 +382,7 @@ def test_a_writing_query_and_the_app_that_reads_it_are_killed(tmp_path: Path) ->
     for crash in ("ingest.before_commit:2", "ingest.after_commit:2", ""):
         child, before = Child(START + WRITER, tmp_path, WATERCLOCK_CRASH=crash), progress(tmp_path)
         try:
-            child.until(lambda before=before: progress(tmp_path) >= before + 3)  # type: ignore[misc]
+            child.until(lambda before=before: progress(tmp_path) >= before + 2)  # type: ignore[misc]
             app.kill()
             app = Child(APP, tmp_path)
             app.until(lambda app=app: "run" in app.said)  # type: ignore[misc]

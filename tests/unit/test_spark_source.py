@@ -18,6 +18,7 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 import waterclock as wc
 from waterclock.catalog import Catalog
+from waterclock.catalog.writers import Writers
 from waterclock.errors import ConfigError, DataError, StoreError, WaterclockError
 from waterclock.runtime import keeper
 from waterclock.runtime.garbage import holds
@@ -325,6 +326,18 @@ def test_a_batch_counts_once(inline: int, make_app: MakeApp, tmp_path: Path, que
     assert read_all(store) == list(range(42))
     made.streamWriter(NUMBERS, False).commit([], 2)
     assert list((store / INCOMING).glob("*")) == []
+
+
+def test_two_drivers_commit_one_batch(make_app: MakeApp, tmp_path: Path, query: Any, monkeypatch: Any) -> None:
+    """Both have looked before either has committed."""
+    monkeypatch.setattr(Writers, "last", lambda *_: -1)
+    numbers(make_app, 10, 1)
+    query("q", 0)
+    writer = source(tmp_path / "store", "numbers").streamWriter(NUMBERS, False)
+    mine, theirs = writer.write(rows(10, 11)), writer.write(rows(10, 11))
+    writer.commit([theirs], 0)
+    writer.commit([mine], 0)
+    assert read_all(tmp_path / "store") == list(range(12))
 
 
 @pytest.mark.parametrize("inline", [0, 1 << 20])
