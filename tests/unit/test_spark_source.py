@@ -331,7 +331,7 @@ def test_a_batch_counts_once(inline: int, make_app: MakeApp, tmp_path: Path, que
 def test_two_drivers_commit_one_batch(make_app: MakeApp, tmp_path: Path, query: Any, monkeypatch: Any) -> None:
     """Both have looked before either has committed."""
     monkeypatch.setattr(Writers, "last", lambda *_: -1)
-    numbers(make_app, 10, 1)
+    numbers(make_app, 10, 1, late="drop")
     query("q", 0)
     writer = source(tmp_path / "store", "numbers").streamWriter(NUMBERS, False)
     mine, theirs = writer.write(rows(10, 11)), writer.write(rows(10, 11))

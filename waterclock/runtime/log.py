@@ -125,6 +125,8 @@ class StreamLog:
 
     def _append(self, chunk: Chunk, position: Any) -> Appended:
         while True:
+            if chunk.token is not None and self.store.catalog.writers.last(chunk.token[0], self.name) >= chunk.token[1]:
+                raise Repeated  # found here, for by now its rows may be late
             if self.row.ended:
                 raise DataError("DATA.STREAM_ENDED", stream=self.name, store=self.store.root)
             declaration, first, cti, now = self.row.declaration, self.row.next, self.row.cti, wall_clock()

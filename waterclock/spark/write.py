@@ -112,7 +112,7 @@ def _commit(target: Target, messages: Sequence[WriterCommitMessage | None], wher
     store = Store(Catalog.open(target.store), None)
     with closing(store):
         name = target.declaration.name
-        if parts and (writer is None or store.catalog.writers.last(writer, name) < batch):
+        if parts:
             chunk = Chunk(None, where, token=None if writer is None else (writer, batch))
             if all(isinstance(part, bytes) for part in parts):
                 rows = pl.concat(decode(part) for part in parts if isinstance(part, bytes))
@@ -128,7 +128,8 @@ def _commit(target: Target, messages: Sequence[WriterCommitMessage | None], wher
             try:
                 log.append(chunk, keep_position=True)
             except Repeated:
-                pass  # another driver of the query was faster
+                for file in chunk.written:
+                    (store.root / file.blob.path).unlink(missing_ok=True)
         _clear(store.root, label)
 
 
