@@ -14,6 +14,7 @@ from waterclock import functions
 from waterclock.app import App, SourceStream, sql
 from waterclock.asking.asof import AsOf
 from waterclock.asking.query import query
+from waterclock.catalog.files import files_of
 from waterclock.compare import Diff, diff
 from waterclock.connect.callback import callback
 from waterclock.connect.console import console
@@ -64,11 +65,10 @@ __all__ = [
     "Snapshots", "SourceStream", "SqlError", "Statistics", "Status", "StoreError", "Stream", "Timeline", "UserError",
     "WaterclockError",
     "aggregate", "approx_count_distinct", "array", "avg", "callback", "check_aggregate", "checkpoint", "coalesce",
-    "col", "collect_list", "console", "count", "count_distinct", "diff", "draw", "dstream", "end", "files", "first",
-    "function",
-    "functions", "generate", "hop", "jsonl", "last", "lit", "max", "min", "operator", "parquet", "percentile_cont",
-    "percentile_disc", "query", "replay", "replicate", "split", "sql", "start", "stddev", "sum", "top_k", "tumble",
-    "variance", "when",
+    "col", "collect_list", "console", "count", "count_distinct", "diff", "draw", "dstream", "end", "files", "files_of",
+    "first", "function", "functions", "generate", "hop", "jsonl", "last", "lit", "max", "min", "operator", "parquet",
+    "percentile_cont", "percentile_disc", "query", "replay", "replicate", "split", "sql", "start", "stddev", "sum",
+    "top_k", "tumble", "variance", "when",
 ]  # fmt: skip
 
 

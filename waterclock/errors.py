@@ -139,6 +139,7 @@ CATALOGUE: dict[str, Condition] = {
     ),
     "DATA.UNKNOWN_COLUMN": Condition("{where}: there is no column {column!r} in the stream {stream!r}.", "Columns there: {choices}.{guess}"),
     "DATA.MISSING_COLUMN": Condition("{where}: the column {column!r} is missing.", "Columns there: {choices}.{guess}"),
+    "DATA.COLUMNS_DIFFER": Condition("The rows for {stream!r} do not have its columns: {difference}.", "Select and cast them first; its columns are {columns}."),
     "DATA.UNREADABLE": Condition("Cannot read {path}: {reason}.", "Make it readable, or move it away: nothing of it was taken."),
     "DATA.FILE_CHANGED": Condition("The file {path} changed after it was read.", "Files are read in place: restore it, or declare the source with copy=True (in SQL: copy => true) before the first run."),
     "DATA.NO_FILES": Condition("No file matches {pattern}.", "Check the path; with watch=True (in SQL: watch => true) the source waits for files instead."),
@@ -185,6 +186,7 @@ CATALOGUE: dict[str, Condition] = {
     "STORE.NO_ROW": Condition("No epoch that is still recorded has given row {row} of {vertex!r}: {have}.", "waterclock tail {vertex} shows the numbers of its newest rows."),
     "STORE.NO_VERTEX": Condition("There is no output {name!r} of the app {app!r} in {store}.", "Outputs there: {choices}.{guess}"),
     "STREAM.TRIMMED": Condition("Event {seq} of {stream!r} was removed by retention; the first one left is {first}.", "Read from there, or keep more with retention (in SQL: RETAIN 30d)."),
+    "STREAM.SHORTER": Condition("{stream!r} ends at event {durable}, and this query has read up to {seq}.", "It is not the stream that the query began with: name that store, or begin with a new checkpoint."),
     # asking a store
     "ASOF.FUTURE": Condition("{time} has not come yet: it is {now}.", "Ask for a time that has passed, or leave it out for what is there now."),
     "ASOF.BEFORE": Condition("The store {store} had no events at {time}: the first that it knows of came at {first}.", "Ask for a later time."),

@@ -45,8 +45,8 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 ALL_PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 SHOWN_URL = "postgresql://waterclock@db.example.com/streams"
 WRITTEN = (
-    "start", "time", "queries", "sql", "python", "dstreams", "connect", "query", "operate", "time-machine", "compare",
-    "testing",
+    "start", "time", "queries", "sql", "python", "dstreams", "connect", "spark", "query", "operate", "time-machine", 
+    "compare", "testing",
 )  # fmt: skip
 COMMANDS = {"waterclock": ["waterclock.cli.main"], "pytest": ["pytest", "-p", "pytest_waterclock"]}
 
@@ -152,6 +152,7 @@ def test_examples_run_and_print_what_is_shown(
 )
 def test_live_examples_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # as where the environment is activated
     run_page(page, live=True)
 
 

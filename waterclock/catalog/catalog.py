@@ -18,6 +18,7 @@ from waterclock.catalog.pins import Pins
 from waterclock.catalog.sinks import Sinks
 from waterclock.catalog.snapshots import Snapshots
 from waterclock.catalog.streams import Streams
+from waterclock.catalog.writers import Writers
 from waterclock.errors import StoreError
 
 T = TypeVar("T")
@@ -36,6 +37,7 @@ class Catalog:
         self.snapshots = Snapshots(self._db, self.epochs, self.streams)
         self.pins = Pins(self._db, self.streams)
         self.makings = Makings(self._db)
+        self.writers = Writers(self._db)
 
     @staticmethod
     def is_in(store: str | Path) -> bool:

@@ -68,5 +68,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """CREATE TABLE pins (
             name TEXT NOT NULL, stream TEXT NOT NULL, seq BIGINT NOT NULL, added BIGINT NOT NULL,
             PRIMARY KEY (name, stream))""",
+        """CREATE TABLE batches (
+            writer TEXT NOT NULL, stream TEXT NOT NULL, batch BIGINT NOT NULL, taken BIGINT NOT NULL,
+            PRIMARY KEY (writer, stream))""",
     ),
 )

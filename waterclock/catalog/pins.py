@@ -45,3 +45,10 @@ class Pins:
     def remove(self, name: str) -> bool:
         """All of that name; False if there is none."""
         return bool(self._db.execute("DELETE FROM pins WHERE name = ?", name))
+
+    @transactional
+    def move(self, name: str, stream: str, seq: int) -> None:
+        """Up to ``seq``, never back; it is added if it is not there."""
+        moved = "UPDATE pins SET seq = greatest(seq, ?) WHERE name = ? AND stream = ?"
+        if not self._db.execute(moved, seq, name, stream):
+            self.add(name, stream, seq)

@@ -18,6 +18,7 @@ from waterclock.cli.doctor import doctor
 from waterclock.cli.draw import draw
 from waterclock.cli.drivers import drivers, move
 from waterclock.cli.explain import explain
+from waterclock.cli.files import files
 from waterclock.cli.gc import gc
 from waterclock.cli.look import streams, tail
 from waterclock.cli.program import fmt, init, lint
@@ -68,8 +69,8 @@ def main(traceback: bool) -> None:
 
 
 for command in (
-    init, run, lint, fmt, test, explain, status, metrics, streams, tail, query, filters, scale, drivers, move,
-    snapshots, pins, gc, debug, verify, bundle, replay, diff, draw, doctor, conformance,
+    init, run, lint, fmt, test, explain, status, metrics, streams, tail, files, query, filters, scale, drivers,
+    move, snapshots, pins, gc, debug, verify, bundle, replay, diff, draw, doctor, conformance,
 ):  # fmt: skip
     main.add_command(command)
 

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import polars as pl
 
 from waterclock.schema import Schema
+from waterclock.storage import Blob
 from waterclock.streams import Declaration, Rejected
 from waterclock.streams.border import Place
 
@@ -32,6 +33,16 @@ class External:
 
 
 @dataclass(frozen=True)
+class Written:
+    """A file of the store with events that no segment names yet, with their lifetimes."""
+
+    blob: Blob
+    rows: int
+    extent: tuple[int, int] | None
+    """The least and the greatest start; None unless all rows are good."""
+
+
+@dataclass(frozen=True)
 class Chunk:
     position: Any
     """JSON: where to go on behind this chunk."""
@@ -43,6 +54,10 @@ class Chunk:
     external: External | None = None
     place: Place | None = None
     """Names a row in errors, if there is more to say than its number in the chunk."""
+    written: Sequence[Written] = ()
+    """In place of ``rows``, in order."""
+    token: tuple[str, int] | None = None
+    """Its writer and a number that grows from chunk to chunk: one that was taken before is not taken again."""
 
 
 class Reader(Protocol):

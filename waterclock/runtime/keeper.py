@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from waterclock.plan.guarded import dead_stream
 from waterclock.plan.strategy import REPLAY
 from waterclock.runtime.garbage import collectable, low_water, replay_base
 from waterclock.runtime.log import StreamReader
-from waterclock.runtime.store import NAMED_WITHIN, Store
+from waterclock.runtime.store import INCOMING, NAMED_WITHIN, Store
 from waterclock.schema import VS, bounds
 from waterclock.storage.blobs import write_parquet
 from waterclock.streams import Segment
@@ -32,6 +33,8 @@ ORPHAN_AGE = 2 * NAMED_WITHIN
 """A growing file that nobody names is removed when it is this old: another process may be about to commit to it."""
 GRACE = 5.0
 """A file that nobody names any more is removed after this long: a reader may have just looked it up."""
+ABANDONED = 24 * 3600.0
+"""So long a batch of Spark may take: what its tasks have written is removed after that, if the query did not do it."""
 
 
 class Keeper:
@@ -216,6 +219,10 @@ class Keeper:
                 self._unnamed[key] = since
         if orphans:
             catalog.transact(partial(self._remove, orphans), self._store.lease)
+        for path in (self._store.root / INCOMING).glob("*"):
+            with suppress(FileNotFoundError):
+                if time.time() - path.stat().st_mtime >= ABANDONED:
+                    path.unlink()
 
     def _remove(self, orphans: list[Path]) -> None:
         """Inside a transaction: who names a file later finds it gone and writes it again, as ``StreamLog`` does."""

@@ -13,12 +13,12 @@ import polars as pl
 
 from waterclock import crashpoints
 from waterclock.catalog import Catalog, Lease, StreamRow
-from waterclock.connect.base import Chunk, External
+from waterclock.connect.base import Chunk, External, Written
 from waterclock.errors import ConfigError, DataError, StoreError
 from waterclock.hashing import digest
 from waterclock.runtime.store import Store
 from waterclock.schema import VE, VS, bounds
-from waterclock.storage import Blob, encode
+from waterclock.storage import Blob, encode, read
 from waterclock.streams import Declaration, Piece, Rejected, Segment, admit, scan_piece
 from waterclock.streams.border import EVER, extent_fits, row_of
 from waterclock.streams.declaration import BAD_ROWS
@@ -56,6 +56,10 @@ def wall_clock() -> int:
     return time.time_ns() // 1000
 
 
+class Repeated(Exception):
+    """A chunk with this token was taken before: nothing was done."""
+
+
 @dataclass(frozen=True)
 class Appended:
     first: int
@@ -83,7 +87,10 @@ class StreamLog:
             return self.row
 
     def append(self, chunk: Chunk, keep_position: bool = False) -> Appended:
-        """Admits a chunk and makes it durable. Raises, with nothing taken, where the policy says fail."""
+        """Admits a chunk and makes it durable. Raises, with nothing taken, where the policy says fail.
+
+        Raises ``Repeated`` if its token was taken before.
+        """
         with self._lock:
             return self._append(chunk, _KEEP if keep_position else chunk.position)
 
@@ -131,15 +138,21 @@ class StreamLog:
 
     def _append(self, chunk: Chunk, position: Any) -> Appended:
         while True:
+            if chunk.token is not None and self.store.catalog.writers.last(chunk.token[0], self.name) >= chunk.token[1]:
+                raise Repeated  # found here, for by now its rows may be late
             if self.row.ended:
                 raise DataError("DATA.STREAM_ENDED", stream=self.name, store=self.store.root)
             declaration, first, cti, now = self.row.declaration, self.row.next, self.row.cti, self._clock()
-            external, rows = chunk.external, chunk.rows
+            external, rows, written = chunk.external, chunk.rows, chunk.written
             if external is not None and not extent_fits(
                 declaration, external.least_vs, external.greatest_vs, cti, now
             ):  # time moved since the source looked: its rows are told apart one by one
                 rows = scan_external(Path(external.path), external.format, declaration).collect()
                 external = None
+            if written and not self._fits(written, now):
+                names = declaration.schema.names
+                rows = pl.concat(read(self.store.root, file.blob).select(names) for file in written)
+                written = ()
             segments: list[Segment] = []
             sides: dict[str, pl.DataFrame] = {}
             bad = list(chunk.rejected)
@@ -148,6 +161,10 @@ class StreamLog:
                 cti = max(cti, declaration.reached(external.greatest_vs))
                 segments.append(_in_place(external, first, cti))
                 counters = {"rows": external.rows}
+            elif written:
+                cti = max(cti, declaration.reached(_span(written)[1]))
+                segments = _ready(written, first, self.row.cti, cti)
+                counters = {"rows": sum(file.rows for file in written)}
             elif rows is not None:
                 admitted = admit(rows, declaration, cti, now, chunk.place or row_of(chunk.where))
                 bad += admitted.rejected
@@ -165,9 +182,18 @@ class StreamLog:
                     sides[declaration.bad_stream] = bad_frame(bad, now)
             if cti > self.row.cti and not segments:
                 segments.append(Segment(first, 0, cti, None, BEGINNING, BEGINNING))
-            if self._commit(segments, cti, position, counters, sides):
+            if self._commit(segments, cti, position, counters, sides, chunk.token):
                 return Appended(first, first + sum(segment.rows for segment in segments), cti)
             self._look()
+
+    def _fits(self, written: Sequence[Written], now: int) -> bool:
+        """Whether all rows of the files are taken as they are."""
+        for file in written:
+            if not (self.store.root / file.blob.path).exists():
+                reason, fix = "it was swept before it was committed", "Write the rows again: nothing was taken."
+                raise StoreError("STORE.DAMAGED", what=file.blob.path, reason=reason, fix=fix)
+        every = all(file.extent is not None for file in written)
+        return every and extent_fits(self.row.declaration, *_span(written), self.row.cti, now)
 
     def _check(self, bad: Sequence[Rejected]) -> None:
         if bad and self.row.declaration.on_bad == "fail":
@@ -186,7 +212,7 @@ class StreamLog:
 
     def _commit(
         self, segments: list[Segment], cti: int, position: Any, counters: dict[str, int],
-        sides: dict[str, pl.DataFrame],
+        sides: dict[str, pl.DataFrame], token: tuple[str, int] | None = None,
     ) -> bool:  # fmt: skip
         streams = self.store.catalog.streams
         written = [(name, frame, self._blob(name, frame)) for name, frame in sides.items() if frame.height]
@@ -199,6 +225,8 @@ class StreamLog:
                 return None  # this process slept so long that they were swept: all is written again
             if not streams.append(self.name, self.row.next, segments, cti, known=self.row.cti):
                 return None
+            if token is not None and not self.store.catalog.writers.take(token[0], self.name, token[1]):
+                raise Repeated
             for name, frame, blob in written:
                 at = streams.get(name).next
                 streams.append(name, at, [Segment(at, frame.height, BEGINNING, blob, *bounds(frame, VS))], BEGINNING)
@@ -228,6 +256,23 @@ def bad_frame(bad: Sequence[Rejected], now: int) -> pl.DataFrame:
         "row": [r.row for r in bad],
     }
     return pl.DataFrame({VS: [now] * len(bad), VE: [now + 1] * len(bad), **columns}, schema=BAD_ROWS.frame_schema())
+
+
+def _span(written: Sequence[Written]) -> tuple[int, int]:
+    """The least and the greatest start of all."""
+    starts = [start for file in written for start in file.extent or ()]
+    return min(starts), max(starts)
+
+
+def _ready(written: Sequence[Written], first: int, before: int, cti: int) -> list[Segment]:
+    """Files as segments. They are one chunk: time passes behind the last."""
+    segments: list[Segment] = []
+    for file in written:
+        assert file.extent is not None
+        time = cti if file is written[-1] else before
+        segments.append(Segment(first, file.rows, time, file.blob, *file.extent))
+        first += file.rows
+    return segments
 
 
 def _in_place(file: External, first: int, cti: int) -> Segment:

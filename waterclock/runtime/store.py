@@ -16,6 +16,8 @@ from waterclock.storage.growing import GROWING
 NAMED_WITHIN = 30.0
 """Bytes that were appended for an epoch are committed within so many seconds or not at all: the keeper of another
 driver may remove a file that nobody names after twice as long."""
+INCOMING = "incoming"
+"""Where tasks outside of the apps put files that are named when all of them are done, however long that takes."""
 
 
 class Bell:

@@ -70,9 +70,9 @@ def admit(rows: pl.DataFrame, declaration: Declaration, cti: int, now: int, plac
     """Checks rows that already have the declared columns and types."""
     events = with_lifetime(rows.lazy(), declaration).collect()
     if declaration.cti is None:
-        every, first, last = events.select(_good().all(), pl.col(VS).min(), pl.col(VS).max().alias("last")).row(0)
-        if every and (first is None or extent_fits(declaration, first, last, cti, now)):  # the common case, in one pass
-            cti = cti if last is None else max(cti, declaration.reached(last))
+        every, span = extent(events)
+        if every and (span is None or extent_fits(declaration, *span, cti, now)):  # the common case, in one pass
+            cti = cti if span is None else max(cti, declaration.reached(span[1]))
             return Admitted(events, cti, events.clear(), events.clear(), [], {"rows": events.height})
         events = events.with_columns(pl.lit(None, dtype=pl.Int64).alias(_CTI))
     else:
@@ -94,6 +94,12 @@ def admit(rows: pl.DataFrame, declaration: Declaration, cti: int, now: int, plac
         reached = max(reached, declaration.reached(bounds(taken, VS)[1]))
     counters = {name: number for name, number in (counters | changed).items() if number}
     return Admitted(taken, reached, late, quarantined, rejected, counters | {"rows": taken.height})
+
+
+def extent(events: pl.DataFrame) -> tuple[bool, tuple[int, int] | None]:
+    """Whether all rows are good, and their least and greatest start, if there is one."""
+    every, first, last = events.select(_good().all(), pl.col(VS).min(), pl.col(VS).max().alias("last")).row(0)
+    return every, None if first is None else (first, last)
 
 
 def extent_fits(d: Declaration, least: int, greatest: int, cti: int, now: int) -> bool:

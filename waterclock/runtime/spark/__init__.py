@@ -1,1 +1,1 @@
-"""Runs steps on Spark. The only package that imports pyspark."""
+"""Runs steps on Spark. Only this package, batch/spark and spark import pyspark."""
