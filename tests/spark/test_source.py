@@ -259,7 +259,7 @@ spark = SparkSession(session.context("child", "local[2,4]", {"spark.driver.memor
 waterclock.spark.register(spark)
 """
 READER = """
-rows = spark.readStream.format("waterclock").options(store=folder + "/store", stream="numbers", maxRows="40").load()
+rows = spark.readStream.format("waterclock").options(store=folder + "/store", stream="numbers", maxRows="80").load()
 query = (
     rows.repartition(2).writeStream.format("parquet").option("path", folder + "/out")
     .option("checkpointLocation", folder + "/checkpoint").start()
@@ -290,7 +290,7 @@ numbers.filter(wc.col("value") % 2 == 0).into("even")
 while True:
     app.run(mode="offline")
     print("run", flush=True)
-    time.sleep(0.02)
+    time.sleep(0.3)
 """
 
 
