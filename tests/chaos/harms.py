@@ -420,7 +420,7 @@ def _stopped(pid: int) -> bool:
 
 
 def cut(storm: Storm) -> None:
-    storm.up()
+    storm.wait_for(storm.up())  # a store is made only while the server answers
     for _ in range(5):
         storm.pause(storm.choose.random() * 0.3)
         assert storm.server is not None
