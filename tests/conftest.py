@@ -39,6 +39,12 @@ def _no_store_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WATERCLOCK_CATALOG", raising=False)
 
 
+@pytest.fixture(autouse=True)
+def _same_priority(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command that is called in this process would slow down all tests behind it."""
+    monkeypatch.setattr(os, "nice", lambda by: by)
+
+
 DATABASES = ("sqlite", "postgres") if programs() else ("sqlite",)
 
 
