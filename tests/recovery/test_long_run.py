@@ -18,7 +18,7 @@ SECOND = 1_000_000
 
 
 def declare(make_app: MakeApp, epochs: int) -> tuple[wc.App, wc.SourceStream]:
-    app = make_app(snapshots=wc.Snapshots(epochs=epochs, keep=2), epoch_rows=100)
+    app = make_app(snapshots=wc.Snapshots(epochs=epochs, keep=2), epoch_rows=100, history=20)
     events = app.stream("events", {"ts": "timestamp", "k": "bigint"}, time="ts", retention="20s", max_ahead=None)
     often = wc.checkpoint(epochs=5)
     events.group_by("k").tumbling("4s").agg(n=wc.count()).into("counts", retention="20s", recovery=often)

@@ -56,7 +56,7 @@ def _python_workers() -> list[float]:
 
 
 def test_two_thousand_epochs(make_app: Callable[..., wc.App], tmp_path: Path) -> None:
-    app = make_app()
+    app = make_app(history=20)
     source = app.stream(
         "events", {"key": str, "value": int, "ts": "bigint"}, time="ts", retention="20s", max_ahead=None
     )
