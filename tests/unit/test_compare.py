@@ -146,11 +146,11 @@ def test_streams(stores: tuple[Path, Path]) -> None:
     one, two = (wc.App("shop", store) for store in stores)
     for app in (one, two):
         app.stream("sales", {"user": str, "amount": float, "ts": "timestamp"}, time="ts")
-    found = wc.diff(one.query("sales"), two.query("sales"), on=["user", "ts"])
+    found = wc.diff(one.named("sales"), two.named("sales"), on=["user", "ts"])
     assert found.columns() == {"amount": 1}
     assert found.a == f"{stores[0]}:sales"
     with pytest.raises(wc.ConfigError, match="not kept in the store"):
-        wc.diff(one.query("sales").filter(wc.col("amount") > 1), two.query("sales"))
+        wc.diff(one.named("sales").filter(wc.col("amount") > 1), two.named("sales"))
 
 
 def test_unlike_columns() -> None:
