@@ -11,6 +11,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 from click.testing import CliRunner
+from IPython.core.interactiveshell import InteractiveShell
+from traitlets.config import Config
 
 import waterclock as wc
 from waterclock import launch
@@ -364,27 +366,19 @@ def test_the_command(store: Path) -> None:
     assert "ASOF.FUTURE" in failed.stderr
 
 
-class Shell:
-    """As much of IPython as a magic needs."""
-
-    def __init__(self) -> None:
-        self.user_ns: dict[str, object] = {}
-        self.magics: dict[str, Callable[[str, str], pl.DataFrame | None]] = {}
-
-    def register_magic_function(self, function: Callable[..., pl.DataFrame | None], kind: str, name: str) -> None:
-        assert kind == "cell"
-        self.magics[name] = function
-
-
 def test_the_magic_of_notebooks(store: Path) -> None:
-    shell = Shell()
-    wc.load_ipython_extension(shell)
-    cell = shell.magics["waterclock"]
-    shell.user_ns["least"] = 18
-    found = cell(f"--store {store}", "SELECT cost FROM clicks WHERE cost >= :least")
-    assert found is not None
+    shell = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False}}))  # nothing in the home
+
+    def cell(text: str) -> object:
+        done = shell.run_cell(text)
+        done.raise_error()
+        return done.result
+
+    cell("%load_ext waterclock\nleast = 18")
+    found = cell(f"%%waterclock --store {store}\nSELECT cost FROM clicks WHERE cost >= :least")
+    assert isinstance(found, pl.DataFrame)
     assert found["cost"].to_list() == [18, 19]
-    assert cell("--into=kept --limit 1", "SELECT cost FROM clicks") is None
-    assert shell.user_ns["kept"].height == 1  # type: ignore[attr-defined]
+    assert cell("%%waterclock --into=kept --limit 1\nSELECT cost FROM clicks") is None
+    assert cell("kept.height") == 1
     with pytest.raises(wc.ConfigError, match="Options"):
-        cell("--stroe x", "SELECT cost FROM clicks")
+        cell("%%waterclock --stroe x\nSELECT cost FROM clicks")
