@@ -156,6 +156,23 @@ def test_a_batch_data_frame_is_joined_as_a_table(make_app: Make) -> None:
         new(make_app)[2].join(Frame(kinds), name="kinds", most=1)
 
 
+def test_a_slice_by_the_clock_is_one_dataset_of_every_day(make_app: Make) -> None:
+    app = make_app()
+    clicks = app.stream("clicks", {"user": str, "ts": "timestamp"}, time="ts", max_ahead=None)
+    for day in (5, 6):
+        times = ("20:59:59", "21:00:00", "21:04:59", "21:05:00")
+        clicks.push([{"user": f"u{n}", "ts": f"2026-01-0{day}T{time}Z"} for n, time in enumerate(times)])
+    counts = wc.dstream(clicks, "1s").map(user="user", n=wc.lit(1)).reduce_by_key(wc.sum)
+    found = app.query(counts.slice("21:00", "21:05").top_k(10))
+    assert sorted(zip(found["valid_from"].dt.day(), found["user"], strict=True)) == [
+        (5, "u1"), (5, "u2"), (6, "u1"), (6, "u2"),
+    ]  # fmt: skip
+    with pytest.raises(wc.ConfigError, match="or give dates"):
+        counts.slice("21:00", "21:07")
+    with pytest.raises(wc.ConfigError, match="not a point in time"):
+        counts.slice("21:00", "2026-01-05T21:05")
+
+
 def test_a_slice_is_one_dataset(make_app: Make) -> None:
     found = answer(make_app, lambda d: d.reduce_by_key(operator.add).slice(0, 30).top_k(2))
     assert found == [(0, 30, "be", 9), (0, 30, "to", 7)]

@@ -6,6 +6,7 @@ an operator makes datasets: then they live for whole intervals, those whose data
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,12 +19,13 @@ from waterclock.lang.dstream.reduce import combined, reduced
 from waterclock.lang.fluent import Stream, collect_list, count
 from waterclock.plan import AlterLifetime, Elements, Explode, Track, Window
 from waterclock.schema import Schema
-from waterclock.time import Duration, Instant, instant, micros, show_duration
+from waterclock.time import DAY, Duration, Instant, instant, micros, show_duration
 from waterclock.usercode import Code
 from waterclock.usercode.elements import ElementCode
 from waterclock.usercode.machine import SINGLE, Row
 
 Reducer = Callable[..., Any]
+_CLOCK = re.compile(r"\d\d:\d\d(:\d\d)?")
 
 
 def dstream(stream: Stream, interval: Duration) -> DStream:
@@ -205,11 +207,18 @@ class DStream:
         return self._with(Stream(held._app, AlterLifetime(held._plan, at_start, at_end - at_start)))
 
     def slice(self, since: Instant, until: Instant) -> DStream:
-        """What started in ``[since, until)``, as one dataset."""
-        first, last = instant(since), instant(until)
+        """What started in ``[since, until)``, as one dataset; ``slice("21:00", "21:05")``: one of every day (UTC)."""
+        daily = all(isinstance(value, str) and _CLOCK.fullmatch(value) for value in (since, until))
+        first, last = (instant(f"1970-01-01T{value}" if daily else value) for value in (since, until))
         if last <= first:
             raise ConfigError("PLAN.BAD_DURATION", what="a slice", value=show_duration(last - first))
-        inside = (start().unix_micros() >= first) & (start().unix_micros() < last)
+        if daily and DAY % (last - first):
+            fix = "A day must be a whole number of times as long, such as '5m'; or give dates."
+            raise ConfigError("CONFIG.BAD_OPTION", option="slice", value=show_duration(last - first), fix=fix)
+        at = start().unix_micros()
+        if daily:
+            at = (at % DAY + DAY) % DAY
+        inside = (at >= first) & (at < last)
         some = DStream(self.stream.filter(inside), last - first, first % (last - first))
         return some._with(some._living(last - first))
 
