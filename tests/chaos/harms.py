@@ -459,7 +459,7 @@ def _kill_children(storm: Storm, sign: str, kind: str, most: int) -> None:
         found[:] = _children(driver.pid, sign)
         return bool(found) or not driver.alive
 
-    storm.pause(PATIENCE, there)
+    storm.pause(20.0, there)  # without rows there are no workers
     for _ in range(storm.choose.randint(1, most)):
         storm.pause(storm.choose.random() * 3)
         if there() and found:
