@@ -14,7 +14,6 @@ import polars as pl
 from waterclock.catalog import Intent, Snapshot
 from waterclock.errors import StoreError, WaterclockError
 from waterclock.past.epochs import Recorded
-from waterclock.plan import Node
 from waterclock.runtime.log import StreamReader
 from waterclock.runtime.observer import Seen, observing
 from waterclock.runtime.replay import Replay
@@ -121,10 +120,6 @@ class Debugger:
             )
         self.steps, self.is_done = [], False
         return self.epoch
-
-    def operators(self) -> list[Node]:
-        """In the order in which they worked."""
-        return [seen.operator for seen in self.steps]
 
     def _recorded(self) -> tuple[Intent, Snapshot]:
         return self._found.catalog.epochs.recorded(self._found.vertex, self.epoch - 1, self.epoch)[0]

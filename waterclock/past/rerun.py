@@ -42,7 +42,7 @@ def copy_events(
     if Catalog.is_in(app.store):
         raise StoreError("STORE.NOT_EMPTY", store=app.store)
     wanted = {name: declaration for name, (declaration, _) in app.streams.items()}
-    _check(source, wanted)
+    _check(source, wanted, start)
     store = Store(Catalog.open(app.store, create=True), None)
     try:
         return {name: _copy(source, store, each, start, end, tell) for name, each in wanted.items()}
@@ -56,9 +56,13 @@ def rows_between(source: Catalog, names: Mapping[str, object], start: int, end: 
     return sum(each.rows for each in found if each.greatest_vs >= start and each.least_vs < end)
 
 
-def _check(source: Catalog, wanted: Mapping[str, Declaration]) -> None:
+def _check(source: Catalog, wanted: Mapping[str, Declaration], start: int) -> None:
     for name, declaration in wanted.items():
-        there = source.streams.get(name).declaration
+        row = source.streams.get(name)
+        left = source.streams.segments(name, row.first, row.next)[:1]
+        if row.first > 0 and all(segment.least_vs > start for segment in left):  # results would lack what was removed
+            raise StoreError("STREAM.TRIMMED", seq=row.first - 1, stream=name, first=row.first)
+        there = row.declaration
         if there.schema != declaration.schema:
             difference = f"its columns are ({there.schema}), not ({declaration.schema})"
             raise ConfigError("PLAN.STREAM_CHANGED", name=name, difference=difference)

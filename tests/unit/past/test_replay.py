@@ -62,3 +62,17 @@ def test_what_cannot_be_run_again(tmp_path: Path) -> None:
     said = command("replay", file, "--with", new, "--to-store", tmp_path / "y")[1]
     assert "its columns are" in said
     assert not (tmp_path / "y").exists()
+
+
+def test_events_that_retention_has_removed_are_said(tmp_path: Path) -> None:
+    file = program(tmp_path)
+    file.write_text(file.read_text().replace('time="ts")', 'time="ts", retention="5s")'))
+    run(file, 5, 12, 25, 40, 60)
+    for _ in range(2):
+        command("gc", "--store", tmp_path / "store")
+    catalog = Catalog.open(tmp_path / "store")
+    assert catalog.streams.get("orders").first > 0
+    catalog.close()
+    code, said = command("replay", file, "--to-store", tmp_path / "again")
+    assert (code, "was removed by retention" in said) == (1, True)
+    assert not (tmp_path / "again").exists()
