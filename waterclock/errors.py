@@ -202,6 +202,7 @@ CATALOGUE: dict[str, Condition] = {
     "RUN.NO_JAVA": Condition("Java 17 or newer is needed and {found}.", "Install it (Debian: apt-get install openjdk-17-jre-headless; macOS: brew install openjdk@17) or set JAVA_HOME; mode='offline' (--mode offline) needs no Java."),
     "RUN.SPARK_CONNECT": Condition("This is a Spark Connect session, which cannot run jobs on Spark's core API.", "Unset SPARK_REMOTE and spark.remote."),
     "RUN.SPARK_FAILED": Condition("Spark does not start: {reason}", "Nothing was computed. Correct master and the settings (spark=...); 'waterclock doctor --spark' tries Spark alone."),
+    "RUN.SPARK_LOST": Condition("Spark is gone: {reason}.", "What was committed is safe, and nothing is computed twice: start the app again. If the machine ran out of memory, give Spark less: spark={{'spark.driver.memory': '1g'}}."),
     "RUN.WORKERS": Condition("Spark's Python workers, {python}, cannot run waterclock: {reason}", "Set PYSPARK_PYTHON (or spark.pyspark.python) to {ours} before the Spark session is made; on a cluster, to a Python with waterclock on every machine."),
     "RUN.STEP_FAILED": Condition("Epoch {epoch} of {vertex!r} failed: {reason}", "Nothing of it was committed; it runs again from its recorded input at the next start."),
     "RUN.NOT_DETERMINISTIC": Condition("Epoch {epoch} of {vertex!r} gave other rows when it was executed again.", "A query must give the same rows for the same input: look for random or clock functions."),

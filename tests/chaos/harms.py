@@ -482,7 +482,7 @@ def _children(pid: int, sign: str) -> list[psutil.Process]:
     return found
 
 
-FAILS = frozenset({"RUN.STEP_FAILED", "RUN.SPARK_FAILED"})
+FAILS = frozenset({"RUN.STEP_FAILED", "RUN.SPARK_FAILED", "RUN.SPARK_LOST"})
 """What a driver may say when Spark has lost too much."""
 
 

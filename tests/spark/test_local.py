@@ -154,6 +154,22 @@ def test_an_idle_app_runs_no_jobs(make_app: Callable[..., wc.App]) -> None:
         assert _jobs(context) == before
 
 
+def test_an_idle_app_says_that_its_jvm_was_killed_and_runs_again(
+    make_app: Callable[..., wc.App], tmp_path: Path
+) -> None:
+    app = make_app()
+    source = build(app)
+    handle = app.run()
+    gateway = session.context(app.name, app.master, app.spark)._gateway
+    assert gateway is not None
+    gateway.proc.kill()
+    with pytest.raises(wc.RunError, match=r"RUN\.SPARK_LOST.* killed by signal 9"):
+        handle.wait(30)
+    feed(source)
+    app.run(mode="drain").wait()
+    equal(outputs(tmp_path / "store"), expected(make_app, tmp_path))
+
+
 def _jobs(context: object) -> int:
     return int(context._jsc.sc().dagScheduler().nextJobId())  # type: ignore[attr-defined]
 

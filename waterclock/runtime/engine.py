@@ -166,9 +166,7 @@ class Engine:
     def _until_leading(self, standby: StandBy) -> None:
         """Returns when this driver leads, or never will."""
         while not self._halt.wait(SUCCEED) and not standby.succession.finished:
-            if self.parts.store.lost is not None:
-                self._fail(self.parts.store.lost)
-                return
+            self._check()
             lease = standby.succession.attempt()
             if lease is not None:
                 log.warning("%s: takes over", self.app)
@@ -182,8 +180,7 @@ class Engine:
         seen = 0
         while not self._halt.is_set():
             seen = self.parts.store.bell.wait(seen, POLL)
-            if self.parts.store.lost is not None:
-                self._fail(self.parts.store.lost)
+            self._check()
             if self._deadline is not None and time.monotonic() > self._deadline:
                 self._halt.set()
                 self.parts.runner.cancel()
@@ -191,6 +188,12 @@ class Engine:
             if (self._drain or self.state == "draining" or self._nothing_can_come()) and self._finished():
                 self._completed = self.state == "running"
                 break
+
+    def _check(self) -> None:
+        """Raises what would otherwise be noticed only with the next row."""
+        if self.parts.store.lost is not None:
+            raise self.parts.store.lost
+        self.parts.runner.check()
 
     def _nothing_can_come(self) -> bool:
         """Every declared stream has ended, so that not even a live run has anything to wait for."""

@@ -23,6 +23,9 @@ class Runner(Protocol):
         the same time; it may also turn out to be for nothing.
         """
 
+    def check(self) -> None:
+        """Raises if it can run nothing any more. Cheap: asked all the time."""
+
     def cancel(self) -> None:
         """Ends running steps soon; they raise."""
 

@@ -12,6 +12,9 @@ class InProcessRunner:
     def run(self, program: Program, step: Step, following: Step | None = None) -> list[Report]:
         return execute(program, step)
 
+    def check(self) -> None:
+        """This process is there."""
+
     def cancel(self) -> None:
         """A step in this process cannot be interrupted; it is short."""
 

@@ -107,6 +107,11 @@ class SparkRunner:
                 raise value
         return items
 
+    def check(self) -> None:
+        why = session.gone(self._context)
+        if why:
+            raise RunError("RUN.SPARK_LOST", reason=why)
+
     def cancel(self) -> None:
         try:
             self._context.cancelJobsWithTag(self._tag)

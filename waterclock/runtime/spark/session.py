@@ -170,8 +170,25 @@ def _end_jvm() -> None:
     SparkContext._jvm = None
 
 
+def gone(context: SparkContext) -> str:
+    """Why it can run nothing any more; empty if it can, as far as this process knows without asking the JVM."""
+    if context._jsc is None:
+        return "its context was stopped"
+    process = getattr(context._gateway, "proc", None)  # none where another process started the JVM
+    ended = process.poll() if process is not None else None
+    if ended is None:
+        return ""
+    return f"its JVM was killed by signal {-ended}" if ended < 0 else f"its JVM ended with exit code {ended}"
+
+
 def _alive(context: SparkContext) -> bool:
-    return context._jsc is not None and not context._jsc.sc().isStopped()
+    if gone(context):
+        if context._jsc is not None:  # its JVM was killed: PySpark would ask it to stop
+            context._jsc = None
+            context.stop()
+        return False
+    assert context._jsc is not None
+    return not context._jsc.sc().isStopped()
 
 
 atexit.register(stop)

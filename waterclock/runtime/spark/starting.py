@@ -31,6 +31,9 @@ class StartingRunner:
     def run(self, program: Program, step: Step, following: Step | None = None) -> list[Report]:
         return self._now.run(program, step, following)
 
+    def check(self) -> None:
+        self._now.check()
+
     def cancel(self) -> None:
         if self._spark.done() and self._spark.exception() is None:
             self._spark.result().cancel()
