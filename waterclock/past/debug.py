@@ -6,7 +6,6 @@ User code runs as it is: breakpoints and pdb work in it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import TracebackType
 from typing import TypeVar
 
 import polars as pl
@@ -16,12 +15,12 @@ from waterclock.errors import StoreError, WaterclockError
 from waterclock.past.epochs import Recorded
 from waterclock.runtime.log import StreamReader
 from waterclock.runtime.observer import Seen, observing
-from waterclock.runtime.replay import Replay
+from waterclock.runtime.replay import Closing, Replay
 
 T = TypeVar("T")
 
 
-class Debugger:
+class Debugger(Closing):
     """Stands before ``epoch``, with the state of then. ``run`` executes it; ``steps`` are what its operators did.
 
     ``partition`` shows one task of each stage only.
@@ -44,14 +43,6 @@ class Debugger:
         while replay.snapshot.epoch < epoch - 1:  # a bundle begins before it
             replay.step()
         return replay
-
-    def __enter__(self) -> Debugger:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         self._replay.close()

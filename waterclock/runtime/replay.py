@@ -6,9 +6,10 @@ What is needed to do it is what recovery needs: the snapshot after an epoch, and
 from __future__ import annotations
 
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from types import TracebackType
+from typing import Self
 
 import polars as pl
 
@@ -41,7 +42,20 @@ class Unmended(InProcessRunner):
             raise beyond_repair(damage) from None
 
 
-class Replay:
+class Closing(ABC):
+    """After ``with`` it is closed."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+
+class Replay(Closing):
     """A vertex that stands behind epoch ``first`` (-1: nothing) and can go on to ``last``. The store is not changed."""
 
     def __init__(
@@ -63,14 +77,6 @@ class Replay:
         program = Program(self._folder.name, plan, declarations)
         self._worker = VertexWorker(self._store, program, Unmended(), 1, None, Statistics())
         self.snapshot = self._store.catalog.epochs.snapshot(plan.name)
-
-    def __enter__(self) -> Replay:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         self._store.close()
