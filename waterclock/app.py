@@ -7,36 +7,28 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import polars as pl
 
-from waterclock.asking.reading import input_of
 from waterclock.catalog import Catalog
 from waterclock.connect.base import Chunk, Sink, Source
 from waterclock.connect.callback import callback
-from waterclock.connect.files import read_file
 from waterclock.connect.rows import to_frame
+from waterclock.declared import Declared, lives_of
 from waterclock.errors import ConfigError, RunError, did_you_mean
-from waterclock.explain.program import lives_of
 from waterclock.expr.nodes import start as start_of
-from waterclock.handle import Handle
 from waterclock.lang.fluent import Stream
-from waterclock.lang.sql import Given
-from waterclock.lang.sql import Program as SqlProgram
-from waterclock.lang.sql import Source as SqlSource
-from waterclock.launch import Declared, batched, create_pushed, start
+from waterclock.lang.sql.given import Given
 from waterclock.optimizer import Statistics, VertexPlan, check_bounds, cut
 from waterclock.optimizer.cycles import check_behind_cycles, check_cycle, closed
 from waterclock.plan import Filter, Input, Node
 from waterclock.plan.guarded import DEAD_ROWS, dead_stream, guards, has_dead_letters
 from waterclock.plan.rebuild import parts_of
 from waterclock.plan.strategy import Strategy
-from waterclock.programs import load, source_of
 from waterclock.questions import Asked
 from waterclock.runtime.barriers import Snapshots
-from waterclock.runtime.engine import Engine
-from waterclock.runtime.log import StreamLog
+from waterclock.runtime.log import StreamLog, create_pushed
 from waterclock.runtime.metrics.alerts import Alerts
 from waterclock.runtime.store import Store
 from waterclock.schema import Schema
@@ -44,6 +36,12 @@ from waterclock.streams import Declaration
 from waterclock.streams.declaration import BAD_ROWS
 from waterclock.time import FOREVER, Duration, Instant, instant, micros
 from waterclock.usercode import checking
+
+if TYPE_CHECKING:  # what not every program needs is imported where it is used: SQL, Spark, what runs
+    from waterclock.handle import Handle
+    from waterclock.lang.sql.program import Program
+    from waterclock.lang.sql.source import Source as SqlSource
+    from waterclock.runtime.engine import Engine
 
 LEAST_LEASE = 100_000
 SPECULATION = {
@@ -215,6 +213,8 @@ class App(Asked):
         """
         declaration = Declaration(name, Schema.of(schema), None, static=True)
         if isinstance(rows, str | os.PathLike):
+            from waterclock.connect.files import read_file
+
             frame, rejected = read_file(Path(rows), declaration)
         else:
             frame, rejected = to_frame(rows, declaration)
@@ -260,6 +260,8 @@ class App(Asked):
         They see the streams, tables, outputs and queries of the app by their names, and ``streams`` by the given ones.
         A text may end in a query without a name: ``app.sql("SELECT user FROM clicks").tumbling("5s")``.
         """
+        from waterclock.programs import load, source_of
+
         before = [dict(part) for part in (self._streams, self._tables, self._outputs, self._queries)]
         names = {**self._named(), **{name: Given(stream._plan) for name, stream in streams.items()}}
         slacks = {name: declaration.waits for name, (declaration, _) in self._streams.items()}
@@ -288,6 +290,8 @@ class App(Asked):
         ``from_`` is ``beginning`` (of what is kept), ``now``, or a time: all events that start then or later. It counts
         when an output that reads it is run for the first time; later runs go on where the last one was.
         """
+        from waterclock.asking.reading import input_of
+
         self._claim(name)
         catalog = Catalog.open(self.store, url=self.catalog)
         try:
@@ -380,6 +384,9 @@ class App(Asked):
         ``standby`` (live only): while another driver leads the app, this one is ready to take over, and runs what it
         is told to (``waterclock move``). ``driver`` is its name (default: host and process).
         """
+        from waterclock.handle import Handle
+        from waterclock.launch import batched, start
+
         if mode not in MODES:
             raise ConfigError("RUN.BAD_MODE", mode=mode, choices=", ".join(MODES))
         if check_determinism and mode != "offline":
@@ -443,6 +450,8 @@ def sql(
     ``params`` are the values of its ``:parameters``. ``name`` and ``store`` go before what the program sets;
     the other options are those of ``App``.
     """
+    from waterclock.programs import source_of
+
     source = source_of(program)
     app = App(name or _stem(source.name), store, **options)
     before = (app.name, app.store)
@@ -458,8 +467,10 @@ def sql(
     return app
 
 
-def check(app: App, source: SqlSource, params: Mapping[str, Any]) -> SqlProgram:
+def check(app: App, source: SqlSource, params: Mapping[str, Any]) -> Program:
     """Loads a whole program into an empty app; all that is wrong with it is in ``errors``."""
+    from waterclock.programs import load
+
     return load(app, source, params, {}, {}, whole=True)
 
 

@@ -7,34 +7,32 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import polars as pl
 
-from waterclock.asking.asof import AsOf
-from waterclock.asking.query import ask, query
 from waterclock.catalog import Catalog
 from waterclock.connect.base import Sink, Source
+from waterclock.declared import Declared
 from waterclock.errors import ConfigError
-from waterclock.explain import Described, Output, drawing, explained
-from waterclock.lang.dstream import DStream
 from waterclock.lang.fluent import Stream
-from waterclock.lang.sql import Given
-from waterclock.lang.sql import Source as SqlSource
-from waterclock.launch import Declared
+from waterclock.lang.sql.given import Given
 from waterclock.optimizer import Statistics, VertexPlan, cut
-from waterclock.past.debug import Debugger
-from waterclock.past.epochs import recorded
-from waterclock.past.verify import Verdict, verify
 from waterclock.plan import Node
-from waterclock.plan.drawing import schema_table, scrolling
 from waterclock.plan.strategy import Strategy
-from waterclock.runtime.engine import Engine
 from waterclock.runtime.log import StreamLog
-from waterclock.runtime.measured import measured
 from waterclock.runtime.store import Store
 from waterclock.streams import Declaration
 from waterclock.time import Instant
+
+if TYPE_CHECKING:  # imported by who asks: a program that only runs needs none of it
+    from waterclock.asking.asof import AsOf
+    from waterclock.explain import Described
+    from waterclock.lang.dstream import DStream
+    from waterclock.lang.sql.source import Source as SqlSource
+    from waterclock.past.debug import Debugger
+    from waterclock.past.verify import Verdict
+    from waterclock.runtime.engine import Engine
 
 
 class Asked(ABC):
@@ -70,11 +68,13 @@ class Asked(ABC):
         It is asked in SQL over the streams and outputs of the store and the queries of this app, or as a stream.
         See ``wc.query`` for the options.
         """
+        from waterclock.asking.query import ask, query
+
         more: dict[str, Any] = {"as_of": as_of, "on": on, "scan_all": scan_all, "limit": limit}
         more |= {"master": self.master, "spark": self.spark}
         if isinstance(asked, str):
             return query(self.store, asked, params=params, names=self._queries, **more)
-        stream = asked._datasets() if isinstance(asked, DStream) else asked
+        stream = asked if isinstance(asked, Stream) else asked._datasets()
         return ask(self.store, stream._plan, **more)
 
     def explain(self, stage: str | None = None) -> str:
@@ -82,15 +82,21 @@ class Asked(ABC):
 
         Or a stage of their way: parsed, bound, logical, optimized, physical or spark.
         """
+        from waterclock.explain import explained
+
         return explained(self.described(), stage)
 
     def explain_plan(self, plan: Node, stage: str) -> str:
         """What ``Stream.explain`` calls."""
+        from waterclock.explain import Output, explained
+
         output = Output(plan, plan, self._declared.cut("stream", plan), statistics=self.statistics)
         return explained(replace(self.described(), outputs={"stream": output}), stage)
 
     def described(self) -> Described:
         """The program as far as it can be explained, with what its store has measured, if it is there."""
+        from waterclock.explain import Described, Output
+
         known, seen = self._known()
         outputs: dict[str, Output] = {}
         declared = self._declared
@@ -111,6 +117,8 @@ class Asked(ABC):
 
     def _known(self) -> tuple[dict[str, tuple[str, ...]], dict[str, Statistics]]:
         """What the store knows, if it is there: our vertices and what they read, and what each vertex has shown."""
+        from waterclock.runtime.measured import measured
+
         if not Catalog.is_in(self.store):
             return {}, {}
         catalog = Catalog.open(self.store)
@@ -122,11 +130,17 @@ class Asked(ABC):
 
     def _repr_html_(self) -> str:
         """In notebooks: the plan as boxes and arrows, and the columns of each output."""
+        from waterclock.explain import drawing
+        from waterclock.plan.drawing import schema_table, scrolling
+
         tables = (schema_table(plan.root.schema, name) for name, (plan, _) in self._outputs.items())
         return scrolling(drawing(self.described())) + "".join(tables)
 
     def verify(self, output: str | None = None, epochs: tuple[int, int] | None = None) -> list[Verdict]:
         """Executes recorded epochs of the outputs again and compares; ``epochs`` are the first and the last."""
+        from waterclock.past.epochs import recorded
+        from waterclock.past.verify import verify
+
         catalog = Catalog.open(self.store)
         try:
             found = recorded(self._declared, catalog, output)
@@ -138,6 +152,9 @@ class Asked(ABC):
         self, output: str, epoch: int | None = None, *, row: int | None = None, partition: int | None = None
     ) -> Debugger:
         """A recorded epoch of an output, on a desk: that with a number, or the one that gave a row."""
+        from waterclock.past.debug import Debugger
+        from waterclock.past.epochs import recorded
+
         if (epoch is None) == (row is None):
             raise ConfigError("CONFIG.BAD_OPTION", option="epoch", value=epoch, fix="Give either epoch or row.")
         (found,) = recorded(self._declared, Catalog.open(self.store), output)

@@ -34,8 +34,8 @@ import waterclock as wc
 from scripts.postgres import programs
 from waterclock.cli.main import main
 from waterclock.errors import CATALOGUE
-from waterclock.lang.sql import Source
 from waterclock.lang.sql.format import formatted
+from waterclock.lang.sql.source import Source
 from waterclock.runtime.metrics import figures
 from waterclock.runtime.metrics.alerts import RULES, Alerts
 from waterclock.runtime.metrics.prometheus import METRICS

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from waterclock.catalog import Catalog, Making
+from waterclock.declared import Declared, making_of
 from waterclock.errors import ConfigError, StoreError, did_you_mean
-from waterclock.launch import Declared, making_of
 from waterclock.optimizer import VertexPlan
 from waterclock.past import bundle
 

@@ -15,8 +15,8 @@ import polars as pl
 from waterclock.app import App, sql
 from waterclock.connect.rows import to_frame
 from waterclock.connect.validity import with_times
+from waterclock.declared import Declared
 from waterclock.errors import ConfigError, did_you_mean
-from waterclock.launch import Declared
 from waterclock.loading import app_of
 from waterclock.schema import VE, VS, Schema
 from waterclock.streams import Declaration

@@ -11,7 +11,7 @@ import pytest
 
 from tests.unit.past.programs import command, program, run
 from waterclock.catalog import Catalog
-from waterclock.cli.run import load
+from waterclock.cli.file import load
 from waterclock.past.debug import Debugger
 from waterclock.past.epochs import recorded
 
