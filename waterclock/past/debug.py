@@ -6,18 +6,17 @@ User code runs as it is: breakpoints and pdb work in it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
 
 import polars as pl
 
 from waterclock.catalog import Intent, Snapshot
 from waterclock.errors import StoreError, WaterclockError
 from waterclock.past.epochs import Recorded
+from waterclock.plan import codes_of, user_code
 from waterclock.runtime.log import StreamReader
 from waterclock.runtime.observer import Seen, observing
 from waterclock.runtime.replay import Closing, Replay
-
-T = TypeVar("T")
+from waterclock.usercode.code import Code
 
 
 class Debugger(Closing):
@@ -58,6 +57,11 @@ class Debugger(Closing):
         return self._recorded()[0]
 
     @property
+    def codes(self) -> list[Code]:
+        """The functions and classes of the user that its operators call."""
+        return [code for found in user_code(self._found.plan.root) for code in codes_of(found)]
+
+    @property
     def inputs(self) -> dict[str, pl.DataFrame]:
         """The events that the epoch takes, by stream."""
         return {name: self._replay.input(name, taken.start, taken.end) for name, taken in self.intent.inputs.items()}
@@ -82,7 +86,7 @@ class Debugger(Closing):
         reader = StreamReader(self._found.catalog, self._found.vertex)
         return reader.read(then.output_end - then.output_rows, then.output_end)
 
-    def run(self, call: Callable[[Callable[[], Snapshot]], Snapshot] = lambda work: work()) -> list[Seen]:
+    def run(self, call: Callable[[Callable[[], Snapshot]], object] = lambda work: work()) -> list[Seen]:
         """Executes the epoch. ``call`` does it, such as ``pdb.runcall``."""
         if self.is_done:
             self.next()
