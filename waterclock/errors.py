@@ -183,6 +183,7 @@ CATALOGUE: dict[str, Condition] = {
     "STORE.NOT_EMPTY": Condition("There is a store in {store} already.", "A past segment is run in a new store: name another directory."),
     "STORE.NOT_EXECUTED": Condition("Epoch {epoch} has not been executed here yet.", "Call run() first, or type 'run'."),
     "STORE.NOTHING_RECORDED": Condition("The app {app!r} has computed nothing in {store}.", "Run it there first; --store names another store, --app another app."),
+    "STORE.NO_PARTITION": Condition("Epoch {epoch} of {vertex!r} has no partition {partition}: it has {tasks} of them.", "Choose one from 0 to {last}, or leave it out to see all."),
     "STORE.NO_ROW": Condition("No epoch that is still recorded has given row {row} of {vertex!r}: {have}.", "waterclock tail {vertex} shows the numbers of its newest rows."),
     "STORE.NO_VERTEX": Condition("There is no output {name!r} of the app {app!r} in {store}.", "Outputs there: {choices}.{guess}"),
     "STREAM.TRIMMED": Condition("Event {seq} of {stream!r} was removed by retention; the first one left is {first}.", "Read from there, or keep more with retention (in SQL: RETAIN 30d)."),

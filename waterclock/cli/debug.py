@@ -27,7 +27,12 @@ MOST = 40
 @click.option("--vertex", required=True, metavar="NAME", help="The output whose epoch it is.")
 @click.option("--epoch", type=click.IntRange(min=0), metavar="N", help="The epoch to stand before.")
 @click.option("--row", type=click.IntRange(min=0), metavar="SEQ", help="The epoch that gave this row of the output.")
-@click.option("--partition", type=click.IntRange(min=0), metavar="P", help="Show this task of each stage only.")
+@click.option(
+    "--partition",
+    type=click.IntRange(min=0),
+    metavar="P",
+    help="Show this task of each stage only: its input, keys and rows.",
+)
 @click.option("--pdb", "trace", is_flag=True, help="Stop in Python's debugger where your code is called.")
 @click.option("-c", "commands", metavar="TEXT", help="Do these commands, separated by semicolons, and leave.")
 def debug(
@@ -49,7 +54,7 @@ def debug(
         (found,) = recorded(app._declared, catalog, vertex)
         at = epoch if epoch is not None else found.epoch_of(row or 0)
         with Debugger(found, at, partition) as debugger:
-            desk = Desk(debugger, vertex)
+            desk = Desk(debugger, vertex if partition is None else f"{vertex}, partition {partition}")
             if trace:
                 desk.cmdqueue = ["pdb"]
             if commands is not None:
@@ -115,7 +120,7 @@ class Desk(cmd.Cmd):
         asks = Tracer(codes) if self.use_rawinput else Tracer(codes, sys.stdin, sys.stdout)
         names = ", ".join(sorted({code.name for code in codes}))
         if not codes:
-            click.echo(f"{self._vertex} calls no code of yours: stopping where its operators are stepped")
+            click.echo("it calls no code of yours: stopping where its operators are stepped")
         self._run(asks.run_epoch)
         if asks.left:
             click.echo("left before its end: it counts as not executed")
@@ -145,7 +150,7 @@ class Desk(cmd.Cmd):
         self._rows(self._debugger.output)
 
     def do_recorded(self, _: str) -> None:
-        """recorded: what it gave when it was recorded."""
+        """recorded: what it gave when it was recorded, all partitions together."""
         self._rows(self._debugger.recorded)
 
     def do_next(self, _: str) -> None:

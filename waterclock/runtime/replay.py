@@ -13,7 +13,7 @@ from typing import Self
 
 import polars as pl
 
-from waterclock.catalog import Catalog, Snapshot
+from waterclock.catalog import Catalog, Intent, Snapshot
 from waterclock.catalog.branch import branch, in_place
 from waterclock.errors import ConfigError, RunError, StoreError
 from waterclock.hashing import SPACE
@@ -22,6 +22,7 @@ from waterclock.optimizer import Statistics, VertexPlan
 from waterclock.runtime.files import decoded
 from waterclock.runtime.inprocess import InProcessRunner
 from waterclock.runtime.log import StreamReader
+from waterclock.runtime.pieces import Pieces, pieces_of
 from waterclock.runtime.recovery import beyond_repair
 from waterclock.runtime.store import Store
 from waterclock.runtime.task import Program, Report, Step
@@ -30,6 +31,9 @@ from waterclock.state import Table, in_order, live_in
 from waterclock.state.table import ID
 from waterclock.storage import Damaged
 from waterclock.time import BEGINNING
+
+Keys = Mapping[int, tuple[int, int]]
+"""By stage: the range of keys of one of its tasks."""
 
 
 class Unmended(InProcessRunner):
@@ -105,25 +109,33 @@ class Replay(Closing):
         end, rows = self.snapshot.output_end, self.snapshot.output_rows
         return StreamReader(self._store.catalog, self.vertex).read(end - rows, end)
 
-    def state(self) -> dict[str, dict[str, pl.DataFrame]]:
+    def state(self, keys: Keys | None = None) -> dict[str, dict[str, pl.DataFrame]]:
         """What is remembered now, by stateful node and table."""
-        return state_of(self._store.catalog, self.plan, self.snapshot)
+        return state_of(self._store.catalog, self.plan, self.snapshot, keys=keys)
+
+    def pieces(self, intent: Intent) -> Pieces:
+        """What each reading task of an epoch takes."""
+        return pieces_of(self._store.catalog, intent)[0]
 
 
 def state_of(
-    catalog: Catalog, plan: VertexPlan, at: Snapshot, names: Mapping[str, str] | None = None
+    catalog: Catalog, plan: VertexPlan, at: Snapshot, names: Mapping[str, str] | None = None, keys: Keys | None = None
 ) -> dict[str, dict[str, pl.DataFrame]]:
-    """The live rows after an epoch, by stateful node of the plan and table; ``names``: what the catalog calls nodes."""
+    """The live rows after an epoch, by stateful node of the plan and table; ``names``: what the catalog calls nodes,
+    ``keys``: only the nodes of these stages, and only these keys."""
     runs = [run for _, run in catalog.epochs.runs(plan.name, at.epoch)]
     found: dict[str, dict[str, pl.DataFrame]] = {}
     for node in plan.nodes:
+        if keys is not None and node.stage not in keys:
+            continue
         called = (names or {}).get(node.id, node.id)
         mine = tuple(run for run in runs if run.operator == called)
         operator = operator_of(node.node)
         for spec in operator.tables:
             low = at.lows.get(f"{called}:{spec.name}", BEGINNING)
-            blobs = [run.blob for run in live_in(mine, spec.name, (0, SPACE))]
-            live = Table(decoded(str(catalog.root), blobs), (0, SPACE), low, spec.mortal, at.epoch).all()
+            part = (0, SPACE) if keys is None or spec.shared else keys[node.stage]
+            blobs = [run.blob for run in live_in(mine, spec.name, part)]
+            live = Table(decoded(str(catalog.root), blobs), part, low, spec.mortal, at.epoch).all()
             if live is not None:
                 whole = operator.fold(spec.name, in_order(live))  # a sum may lie in parts in several runs
                 found.setdefault(node.id, {})[spec.name] = whole.drop(ID, strict=False)

@@ -94,7 +94,7 @@ def test_a_program_without_code_stops_where_operators_are_stepped(tmp_path: Path
     file.write_text(PLAIN.format(store=str(tmp_path / "store")))
     run(file, 5, 12)
     said = traced(file, "p leg.origin", "c", "where")
-    assert "paid calls no code of yours: stopping where its operators are stepped" in said
+    assert "it calls no code of yours: stopping where its operators are stepped" in said
     assert "waterclock/operators/leg.py" in said[: said.index("(Pdb)")]
     assert "'orders'" in said
     assert "epoch 1 of paid, executed" in said
