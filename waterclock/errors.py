@@ -310,6 +310,7 @@ CATALOGUE: dict[str, Condition] = {
     "TEST.NO_PLACE": Condition("A test cannot crash at {place!r}.", "Places: {choices}. Without a place it crashes at once.{guess}"),
     "TEST.NOT_REACHED": Condition("The crash at {place!r} did not happen: the step behind it ({step}) does not come by there.", "Put it before a step that does: ingest.* is where rows are fed, the others are where something is computed."),
     "TEST.NOT_LOADED": Condition("There is no program to test yet.", "Load one: ts.load('orders.sql'), or TestStream(app)."),
+    "TEST.NO_PROGRAM": Condition("There is no program {file}: looked for {looked}.", "Name it from the folder of the test, such as '../orders.sql'."),
     "TEST.LOADED_TWICE": Condition("This test has a program already.", "Test another program with another TestStream."),
     "TEST.NO_REFERENCE": Condition("{output!r} gives results before they are final (early=): which ones depends on how epochs are cut.", "Compare it with expect()."),
     "TEST.BAD_FILE": Condition("{file}, line {line}: {what}.", "{fix}"),
