@@ -16,7 +16,7 @@ from waterclock.past.epochs import Recorded
 from waterclock.plan import codes_of, user_code
 from waterclock.runtime.log import StreamReader
 from waterclock.runtime.observer import Seen, observing
-from waterclock.runtime.replay import Closing, Keys, Replay
+from waterclock.runtime.replay import Closing, Keys, Replay, readable
 from waterclock.usercode.code import Code
 
 
@@ -97,7 +97,8 @@ class Debugger(Closing):
         """What it gave when it was recorded, of all partitions: which one a row is of is not stored."""
         then = self._recorded(self.epoch)[1]
         reader = StreamReader(self._found.catalog, self._found.vertex)
-        return reader.read(then.output_end - then.output_rows, then.output_end)
+        with readable(self._found.vertex):
+            return reader.read(then.output_end - then.output_rows, then.output_end)
 
     def run(self, call: Callable[[Callable[[], Snapshot]], object] = lambda work: work()) -> list[Seen]:
         """Executes the epoch. ``call`` does it, such as ``pdb.runcall``."""
@@ -125,9 +126,7 @@ class Debugger(Closing):
             if self.error is not None:
                 raise self.error
         if self._replay.snapshot.epoch >= self._found.last:
-            raise StoreError(
-                "STORE.NO_EPOCH", epoch=self._found.last + 1, vertex=self._found.vertex, have=self._found.have
-            )
+            raise self._found.missing(self._found.last + 1)
         self._check_partition(self.epoch + 1)
         self.steps, self.is_done = [], False
         return self.epoch

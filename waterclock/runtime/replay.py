@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
@@ -36,14 +37,25 @@ Keys = Mapping[int, tuple[int, int]]
 """By stage: the range of keys of one of its tasks."""
 
 
+@contextmanager
+def readable(vertex: str, changed: bool = False) -> Iterator[None]:
+    """What cannot be read is damaged; or, of a plan that has changed, the state of another one."""
+    try:
+        yield
+    except Damaged as damage:
+        raise beyond_repair(damage) from None
+    except pl.exceptions.PolarsError as error:
+        if not changed:
+            raise
+        raise ConfigError("PLAN.UNLIKE_STATE", vertex=vertex) from error
+
+
 class Unmended(InProcessRunner):
     """Damage is said: what it needs to be mended is not here."""
 
     def run(self, program: Program, step: Step, following: Step | None = None) -> list[Report]:
-        try:
+        with readable(program.plan.name):
             return super().run(program, step)
-        except Damaged as damage:
-            raise beyond_repair(damage) from None
 
 
 class Closing(ABC):
@@ -69,18 +81,21 @@ class Replay(Closing):
         self.vertex = plan.name
         self.plan = plan
         self.last = last
+        self._changed = bool(names)
         self._folder = tempfile.TemporaryDirectory(prefix="waterclock-replay-")
         self._store = Store(Catalog.scratch(Path(self._folder.name)), None)
         try:
             scratch, places = self._store.catalog, in_place(catalog.root)
             branch(catalog, scratch, plan.name, first, last, places, names=names, check=check)
+            self.snapshot = scratch.epochs.snapshot(plan.name)
+            if self._changed:
+                self.state()  # of another plan it may not fit, which a run would notice late or never
         except BaseException:
             self.close()
             raise
         declarations = {name: self._store.catalog.streams.get(name).declaration for name in plan.inputs}
         program = Program(self._folder.name, plan, declarations)
         self._worker = VertexWorker(self._store, program, Unmended(), 1, None, Statistics())
-        self.snapshot = self._store.catalog.epochs.snapshot(plan.name)
 
     def close(self) -> None:
         self._store.close()
@@ -90,7 +105,9 @@ class Replay(Closing):
         """Executes the next epoch."""
         before = self.snapshot
         while self.snapshot.epoch == before.epoch:
-            if not self._worker.turn():
+            with readable(self.vertex, self._changed):
+                worked = self._worker.turn()
+            if not worked:
                 reason = f"it stands at epoch {before.epoch}"
                 raise RunError("RUN.INTERNAL", worker=f"replay of {self.vertex}", reason=reason)
             self.snapshot = self._store.catalog.epochs.snapshot(self.vertex)
@@ -102,7 +119,8 @@ class Replay(Closing):
         return self.snapshot
 
     def input(self, stream: str, start: int, end: int) -> pl.DataFrame:
-        return StreamReader(self._store.catalog, stream).read(start, end)
+        with readable(self.vertex):
+            return StreamReader(self._store.catalog, stream).read(start, end)
 
     def output(self) -> pl.DataFrame:
         """Of the last epoch."""
@@ -111,7 +129,8 @@ class Replay(Closing):
 
     def state(self, keys: Keys | None = None) -> dict[str, dict[str, pl.DataFrame]]:
         """What is remembered now, by stateful node and table."""
-        return state_of(self._store.catalog, self.plan, self.snapshot, keys=keys)
+        with readable(self.vertex, self._changed):
+            return state_of(self._store.catalog, self.plan, self.snapshot, keys=keys)
 
     def pieces(self, intent: Intent) -> Pieces:
         """What each reading task of an epoch takes."""

@@ -112,7 +112,7 @@ def test_a_bundle_holds_no_more_than_it_needs(file: Path, tmp_path: Path) -> Non
 def test_files_that_are_no_bundles(file: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "other.zip", "w") as other:
         other.writestr("a.txt", "a")
-    assert "is a zip file, but not a bundle" in command("verify", file, "--store", tmp_path / "other.zip")[1]
+    assert "is a file, but not a bundle" in command("verify", file, "--store", tmp_path / "other.zip")[1]
     with zipfile.ZipFile(tmp_path / "newer.bundle", "w") as newer:
         newer.writestr("bundle.json", json.dumps({"format": 99, "waterclock": "7.0"}))
     assert "was written by waterclock 7.0" in command("verify", file, "--store", tmp_path / "newer.bundle")[1]
