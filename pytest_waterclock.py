@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def ts(request: pytest.FixtureRequest) -> Iterator[TestStream]:
-    """A ``waterclock.testing.TestStream`` without a program: load one. Files are also looked for beside the test."""
+    """A ``waterclock.testing.TestStream`` without a program: load one. Files are looked for beside the test first."""
     from waterclock.testing import TestStream
 
     with TestStream(beside=request.path.parent) as made:

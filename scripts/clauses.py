@@ -20,9 +20,9 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
-from waterclock.lang.sql import Source  # noqa: E402
 from waterclock.lang.sql.clauses import REFERENCE, SINKS, SOURCES, Clause, Group  # noqa: E402
 from waterclock.lang.sql.format import formatted  # noqa: E402
+from waterclock.lang.sql.source import Source  # noqa: E402
 from waterclock.programs import SINKS as KNOWN_SINKS  # noqa: E402
 from waterclock.programs import SOURCES as KNOWN_SOURCES  # noqa: E402
 

@@ -5,47 +5,30 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Mapping
-from copy import copy
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import polars as pl
 
-from waterclock.asking.asof import AsOf
-from waterclock.asking.query import ask, query
-from waterclock.asking.reading import input_of
 from waterclock.catalog import Catalog
 from waterclock.connect.base import Chunk, Sink, Source
 from waterclock.connect.callback import callback
-from waterclock.connect.files import read_file
 from waterclock.connect.rows import to_frame
+from waterclock.declared import Declared, lives_of
 from waterclock.errors import ConfigError, RunError, did_you_mean
-from waterclock.explain import Described, Output, drawing, explained
-from waterclock.explain.program import lives_of
 from waterclock.expr.nodes import start as start_of
-from waterclock.handle import Handle
-from waterclock.lang.dstream import DStream
 from waterclock.lang.fluent import Stream
-from waterclock.lang.sql import Given
-from waterclock.lang.sql import Program as SqlProgram
-from waterclock.lang.sql import Source as SqlSource
-from waterclock.launch import Declared, batched, create_pushed, start
+from waterclock.lang.sql.given import Given
 from waterclock.optimizer import Statistics, VertexPlan, check_bounds, cut
 from waterclock.optimizer.cycles import check_behind_cycles, check_cycle, closed
-from waterclock.past.debug import Debugger
-from waterclock.past.epochs import recorded
-from waterclock.past.verify import Verdict, verify
 from waterclock.plan import Filter, Input, Node
-from waterclock.plan.drawing import schema_table, scrolling
 from waterclock.plan.guarded import DEAD_ROWS, dead_stream, guards, has_dead_letters
 from waterclock.plan.rebuild import parts_of
 from waterclock.plan.strategy import Strategy
-from waterclock.programs import load, source_of
+from waterclock.questions import Asked
 from waterclock.runtime.barriers import Snapshots
-from waterclock.runtime.engine import Engine
-from waterclock.runtime.log import StreamLog
-from waterclock.runtime.measured import measured
+from waterclock.runtime.log import StreamLog, create_pushed
 from waterclock.runtime.metrics.alerts import Alerts
 from waterclock.runtime.store import Store
 from waterclock.schema import Schema
@@ -53,6 +36,12 @@ from waterclock.streams import Declaration
 from waterclock.streams.declaration import BAD_ROWS
 from waterclock.time import FOREVER, Duration, Instant, instant, micros
 from waterclock.usercode import checking
+
+if TYPE_CHECKING:  # what not every program needs is imported where it is used: SQL, Spark, what runs
+    from waterclock.handle import Handle
+    from waterclock.lang.sql.program import Program
+    from waterclock.lang.sql.source import Source as SqlSource
+    from waterclock.runtime.engine import Engine
 
 LEAST_LEASE = 100_000
 SPECULATION = {
@@ -105,7 +94,7 @@ class Attached(NamedTuple):
     given: Given
 
 
-class App:
+class App(Asked):
     """Streams, queries and outputs over one store.
 
     ``store`` is the directory where everything lives (default: ``$WATERCLOCK_STORE`` or ``./waterclock-store``).
@@ -224,6 +213,8 @@ class App:
         """
         declaration = Declaration(name, Schema.of(schema), None, static=True)
         if isinstance(rows, str | os.PathLike):
+            from waterclock.connect.files import read_file
+
             frame, rejected = read_file(Path(rows), declaration)
         else:
             frame, rejected = to_frame(rows, declaration)
@@ -269,6 +260,8 @@ class App:
         They see the streams, tables, outputs and queries of the app by their names, and ``streams`` by the given ones.
         A text may end in a query without a name: ``app.sql("SELECT user FROM clicks").tumbling("5s")``.
         """
+        from waterclock.programs import load, source_of
+
         before = [dict(part) for part in (self._streams, self._tables, self._outputs, self._queries)]
         names = {**self._named(), **{name: Given(stream._plan) for name, stream in streams.items()}}
         slacks = {name: declaration.waits for name, (declaration, _) in self._streams.items()}
@@ -297,6 +290,8 @@ class App:
         ``from_`` is ``beginning`` (of what is kept), ``now``, or a time: all events that start then or later. It counts
         when an output that reads it is run for the first time; later runs go on where the last one was.
         """
+        from waterclock.asking.reading import input_of
+
         self._claim(name)
         catalog = Catalog.open(self.store, url=self.catalog)
         try:
@@ -309,22 +304,6 @@ class App:
             plan = Filter(plan, start_of().unix_micros() >= start)
         self._attached[name] = Attached(start, Given(plan, time))
         return Stream(self, plan)
-
-    def query(
-        self, asked: str | Stream | DStream, *, params: Mapping[str, Any] | None = None,
-        as_of: AsOf | Instant | None = None, on: str = "auto", scan_all: bool = False, limit: int | None = None,
-    ) -> pl.DataFrame:  # fmt: skip
-        """The answer to a question about what is stored now, or was ``as_of`` another time, while apps run on it.
-
-        It is asked in SQL over the streams and outputs of the store and the queries of this app, or as a stream.
-        See ``wc.query`` for the options.
-        """
-        more: dict[str, Any] = {"as_of": as_of, "on": on, "scan_all": scan_all, "limit": limit}
-        more |= {"master": self.master, "spark": self.spark}
-        if isinstance(asked, str):
-            return query(self.store, asked, params=params, names=self._queries, **more)
-        stream = asked._datasets() if isinstance(asked, DStream) else asked
-        return ask(self.store, stream._plan, **more)
 
     def source(self, name: str) -> SourceStream:
         """A declared stream, to push to."""
@@ -383,54 +362,6 @@ class App:
         """An output whose rows are given to a function, epoch by epoch."""
         self.add_output(name, plan, callback(function))
 
-    def explain(self, stage: str | None = None) -> str:
-        """A page about all outputs: plan, state, guarantee and the rules of their inputs.
-
-        Or a stage of their way: parsed, bound, logical, optimized, physical or spark.
-        """
-        return explained(self.described(), stage)
-
-    def explain_plan(self, plan: Node, stage: str) -> str:
-        """What ``Stream.explain`` calls."""
-        output = Output(plan, plan, self._declared.cut("stream", plan), statistics=self.statistics)
-        return explained(replace(self.described(), outputs={"stream": output}), stage)
-
-    def described(self) -> Described:
-        """The program as far as it can be explained, with what its store has measured, if it is there."""
-        known, seen = self._known()
-        outputs: dict[str, Output] = {}
-        declared = self._declared
-        for name, part in declared.parts(known).items():
-            vertex, sink = self._outputs.get(name, (cut(name, part), None))
-            statistics = self.statistics.over(seen.get(name, Statistics()))
-            shared, recovery = name not in self._outputs, self._recovery.get(name)
-            outputs[name] = Output(vertex.root, part, declared.cut(name, part), sink, statistics, shared, recovery)
-        return Described(
-            self.name,
-            outputs,
-            self._streams,
-            {name: (declaration, rows.height) for name, (declaration, rows) in self._tables.items()},
-            {name: given.plan for name, given in self._queries.items()},
-            tuple(self._texts),
-            self.tasks,
-        )
-
-    def _known(self) -> tuple[dict[str, tuple[str, ...]], dict[str, Statistics]]:
-        """What the store knows, if it is there: our vertices and what they read, and what each vertex has shown."""
-        if not Catalog.is_in(self.store):
-            return {}, {}
-        catalog = Catalog.open(self.store)
-        try:
-            seen = {vertex.name: measured(catalog, vertex.name) for vertex in catalog.epochs.vertices()}
-            return self._declared.vertices(catalog), seen
-        finally:
-            catalog.close()
-
-    def _repr_html_(self) -> str:
-        """In notebooks: the plan as boxes and arrows, and the columns of each output."""
-        tables = (schema_table(plan.root.schema, name) for name, (plan, _) in self._outputs.items())
-        return scrolling(drawing(self.described())) + "".join(tables)
-
     def _claim(self, name: str) -> None:
         _check_name(name)
         if any(name in known for known in (self._streams, self._tables, self._outputs, self._attached)):
@@ -453,6 +384,9 @@ class App:
         ``standby`` (live only): while another driver leads the app, this one is ready to take over, and runs what it
         is told to (``waterclock move``). ``driver`` is its name (default: host and process).
         """
+        from waterclock.handle import Handle
+        from waterclock.launch import batched, start
+
         if mode not in MODES:
             raise ConfigError("RUN.BAD_MODE", mode=mode, choices=", ".join(MODES))
         if check_determinism and mode != "offline":
@@ -479,32 +413,6 @@ class App:
         else:
             engine.start()
         return handle
-
-    def verify(self, output: str | None = None, epochs: tuple[int, int] | None = None) -> list[Verdict]:
-        """Executes recorded epochs of the outputs again and compares; ``epochs`` are the first and the last."""
-        catalog = Catalog.open(self.store)
-        try:
-            found = recorded(self._declared, catalog, output)
-            return [verify(each, *(epochs or (each.first, each.last))) for each in found if each.last >= each.first]
-        finally:
-            catalog.close()
-
-    def debug(
-        self, output: str, epoch: int | None = None, *, row: int | None = None, partition: int | None = None
-    ) -> Debugger:
-        """A recorded epoch of an output, on a desk: that with a number, or the one that gave a row."""
-        if (epoch is None) == (row is None):
-            raise ConfigError("CONFIG.BAD_OPTION", option="epoch", value=epoch, fix="Give either epoch or row.")
-        (found,) = recorded(self._declared, Catalog.open(self.store), output)
-        return Debugger(found, found.epoch_of(row) if row is not None else epoch or 0, partition)
-
-    def elsewhere(self, store: str | os.PathLike[str]) -> App:
-        """The same program over another store, without its sources and sinks: what was done before it cannot touch."""
-        other = copy(self)
-        other.store, other.catalog, other._engine, other._push_store, other._logs = str(store), None, None, None, {}
-        other._streams = {name: (declaration, None) for name, (declaration, _) in self._streams.items()}
-        other._outputs = {name: (plan, None) for name, (plan, _) in self._outputs.items()}
-        return other
 
     @property
     def was_run(self) -> bool:
@@ -542,6 +450,8 @@ def sql(
     ``params`` are the values of its ``:parameters``. ``name`` and ``store`` go before what the program sets;
     the other options are those of ``App``.
     """
+    from waterclock.programs import source_of
+
     source = source_of(program)
     app = App(name or _stem(source.name), store, **options)
     before = (app.name, app.store)
@@ -557,8 +467,10 @@ def sql(
     return app
 
 
-def check(app: App, source: SqlSource, params: Mapping[str, Any]) -> SqlProgram:
+def check(app: App, source: SqlSource, params: Mapping[str, Any]) -> Program:
     """Loads a whole program into an empty app; all that is wrong with it is in ``errors``."""
+    from waterclock.programs import load
+
     return load(app, source, params, {}, {}, whole=True)
 
 

@@ -5,26 +5,21 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from importlib.metadata import version
-
-import polars as pl
 
 from waterclock.batch import run_batch
-from waterclock.catalog import Catalog, Lease, Making, Observer
-from waterclock.catalog.leases import app_lease
-from waterclock.connect.base import Sink, Source
+from waterclock.catalog import Catalog, Lease, Observer
+from waterclock.declared import Declared, lives_of, making_of
 from waterclock.errors import ConfigError
-from waterclock.explain.program import lives_of
 from waterclock.handle import Handle
-from waterclock.optimizer import Statistics, VertexPlan, cut, optimize, share
+from waterclock.optimizer import Statistics, VertexPlan
 from waterclock.optimizer.cycles import advances
 from waterclock.optimizer.recovery import chosen
-from waterclock.plan import Node, codes_of, explain, user_code
+from waterclock.plan import Node, explain, user_code
 from waterclock.plan.guarded import DEAD_ROWS, dead_stream, has_dead_letters
 from waterclock.plan.strategy import Strategy
-from waterclock.runtime.barriers import Barriers, Snapshots
+from waterclock.runtime.barriers import Barriers
 from waterclock.runtime.delivery import DeliveryWorker
 from waterclock.runtime.drivers import Assignment, Succession, default_name
 from waterclock.runtime.engine import Engine, Parts, StandBy
@@ -34,9 +29,8 @@ from waterclock.runtime.imports import TimeImport, check_origins
 from waterclock.runtime.inprocess import InProcessRunner
 from waterclock.runtime.inprocess.twice import TwiceRunner
 from waterclock.runtime.keeper import Keeper
-from waterclock.runtime.log import StreamLog, create_source
+from waterclock.runtime.log import StreamLog, create_pushed, create_source
 from waterclock.runtime.measured import measured
-from waterclock.runtime.metrics.alerts import Alerts
 from waterclock.runtime.metrics.watch import Watch
 from waterclock.runtime.pump import Pump
 from waterclock.runtime.rebuild import rows_since
@@ -46,68 +40,9 @@ from waterclock.runtime.store import Store
 from waterclock.runtime.task import Program
 from waterclock.runtime.vertex import POLL, VertexWorker
 from waterclock.streams import Declaration
-from waterclock.usercode.libraries import libraries_of
 
 ALONE = 1_000_000
 """Rows that are taken again in the driver sooner than Spark has started."""
-
-
-@dataclass(frozen=True)
-class Declared:
-    """All that an app has said until now; its fields are those of ``App``."""
-
-    name: str
-    store: str
-    catalog: str | None
-    streams: Mapping[str, tuple[Declaration, Source | None]]
-    tables: Mapping[str, tuple[Declaration, pl.DataFrame]]
-    outputs: Mapping[str, tuple[VertexPlan, Sink | None]]
-    recovery: Mapping[str, Strategy]
-    retentions: Mapping[str, int]
-    """Of outputs that are not kept for ever."""
-    optimize: bool
-    statistics: Statistics
-    epoch_rows: int
-    tasks: int | None
-    master: str
-    spark: Mapping[str, str]
-    alerts: Alerts
-    metrics_port: int | None
-    lease_micros: int
-    duplicate_slow: bool
-    snapshots: Snapshots
-    history: int
-    attached: Mapping[str, int | str]
-    """Streams of other apps, and where to begin: ``beginning``, ``now``, or a time."""
-
-    @property
-    def lease(self) -> str:
-        return app_lease(self.name)
-
-    def open(self) -> Catalog:
-        return Catalog.open(self.store, create=True, url=self.catalog)
-
-    def vertices(self, catalog: Catalog) -> dict[str, tuple[str, ...]]:
-        """Those of the app that the store knows, and what they read."""
-        return {vertex.name: vertex.inputs for vertex in catalog.epochs.vertices() if vertex.app == self.name}
-
-    def parts(self, known: Mapping[str, tuple[str, ...]]) -> dict[str, Node]:
-        """The outputs as they are written, but for what they read from streams that they share, and these streams."""
-        roots = {name: plan.root for name, (plan, _) in self.outputs.items()}
-        if not self.optimize:
-            return roots
-        shared = share(roots, known, self.statistics)
-        return shared.streams | shared.outputs
-
-    def plans(self, catalog: Catalog) -> dict[str, VertexPlan]:
-        """What runs: optimized, and computed once where outputs share it."""
-        return {name: self.cut(name, root) for name, root in self.parts(self.vertices(catalog)).items()}
-
-    def cut(self, name: str, root: Node) -> VertexPlan:
-        return cut(name, self.optimized(root), in_place=self.optimize)
-
-    def optimized(self, root: Node) -> Node:
-        return optimize(root) if self.optimize else root
 
 
 def start(app: Declared, mode: str, twice: bool = False, driver: str | None = None, standby: bool = False) -> Engine:
@@ -237,16 +172,6 @@ def batched(app: Declared, look_only: bool = False) -> Handle:
         catalog.close()
 
 
-def create_pushed(catalog: Catalog, declaration: Declaration, app: str) -> None:
-    """Without the lease: what a process runs may not change under it."""
-
-    def create() -> None:
-        running = f"app {app}" in catalog.leases.holders()
-        create_source(catalog, declaration, None if running else app)
-
-    catalog.transact(create)
-
-
 def declare(app: Declared, catalog: Catalog, plans: Mapping[str, VertexPlan]) -> None:
     declarations = {name: declaration for name, (declaration, _) in app.streams.items()}
     check_origins(declarations, {name: plan.inputs for name, (plan, _) in app.outputs.items()}, app.store)
@@ -280,13 +205,6 @@ def declare(app: Declared, catalog: Catalog, plans: Mapping[str, VertexPlan]) ->
                 catalog.epochs.set_starts(name, starts)
 
     catalog.transact(all_of_it)
-
-
-def making_of(plan: VertexPlan) -> Making:
-    codes = {code.name: code for found in user_code(plan.root) for code in codes_of(found)}
-    digests = {name: code.digest for name, code in codes.items()}
-    libraries = {"waterclock": version("waterclock"), **libraries_of(codes.values())}
-    return Making(digests, libraries, tuple(node.id for node in plan.nodes))
 
 
 def _described(plan: VertexPlan) -> str:

@@ -13,7 +13,9 @@ from waterclock.connect.jsonl import jsonl
 from waterclock.connect.parquet import parquet
 from waterclock.errors import ConfigError, SqlError
 from waterclock.lang.fluent import Stream
-from waterclock.lang.sql import Given, Program, Source
+from waterclock.lang.sql.given import Given
+from waterclock.lang.sql.program import Program
+from waterclock.lang.sql.source import Source
 from waterclock.optimizer import find_unbounded
 from waterclock.plan import Node
 from waterclock.plan.strategy import Strategy

@@ -12,8 +12,8 @@ LADDER = [
     "errors", "time", "schema", "hashing", "crashpoints", "usercode",
     "expr", "functions", "plan", "lang", "optimizer", "reference",
     "storage", "streams", "state", "operators", "catalog", "connect",
-    "runtime", "handle", "batch", "spark", "asking", "explain", "programs", "launch", "past", "app", "loading",
-    "results", "timeline", "compare", "conformance", "testing", "cli",
+    "runtime", "declared", "handle", "batch", "spark", "asking", "explain", "programs", "launch", "past",
+    "questions", "app", "loading", "results", "timeline", "compare", "conformance", "testing", "cli",
 ]  # fmt: skip
 MODULES = sorted(path for path in PACKAGE.rglob("*.py") if path != PACKAGE / "__init__.py")
 

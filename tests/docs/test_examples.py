@@ -115,11 +115,15 @@ def test_the_proof_can_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     assert demo.compare(right.clear(), right.clear())[0] is False
 
 
-def test_a_project_with_tests() -> None:
+@pytest.mark.parametrize("where", ["there", "elsewhere"])
+def test_a_project_with_tests(where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = EXAMPLES / "testing"
+    cwd = folder if where == "there" else tmp_path
+    monkeypatch.chdir(cwd)
     output = run(
-        "-m", "pytest", "-p", "pytest_waterclock", "-p", "no:xdist", cwd=folder, PYTHONPATH=str(EXAMPLES.parent)
-    )
+        "-m", "pytest", str(folder), "-p", "pytest_waterclock", "-p", "no:xdist", cwd=cwd,
+        PYTHONPATH=str(EXAMPLES.parent),
+    )  # fmt: skip
     passed = re.search(r"(\d+) passed", output)
     assert passed is not None
     assert int(passed.group(1)) > 100

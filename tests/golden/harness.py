@@ -21,8 +21,8 @@ import polars as pl
 import waterclock as wc
 from tests.conftest import SPARK
 from waterclock.connect.rows import to_frame
-from waterclock.lang.sql import Source
 from waterclock.lang.sql.format import formatted
+from waterclock.lang.sql.source import Source
 from waterclock.programs import load
 from waterclock.reference import Event, bag_difference, evaluate
 from waterclock.schema import VE, VS

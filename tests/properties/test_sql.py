@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 import waterclock as wc
 from tests.properties.test_app import quick
 from waterclock.errors import SqlError
-from waterclock.lang.sql import Source
 from waterclock.lang.sql.dialect import tokenize
 from waterclock.lang.sql.format import formatted
+from waterclock.lang.sql.source import Source
 from waterclock.programs import load
 
 GOLDEN = Path(__file__).parents[1] / "golden"

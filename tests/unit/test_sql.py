@@ -12,12 +12,11 @@ import pytest
 
 import waterclock as wc
 from waterclock.errors import CATALOGUE, SqlError
-from waterclock.lang.sql import Source
 from waterclock.lang.sql.dialect import tokenize
 from waterclock.lang.sql.format import formatted
 from waterclock.lang.sql.functions import known, resolve
 from waterclock.lang.sql.names import distance, nearest
-from waterclock.lang.sql.source import Span
+from waterclock.lang.sql.source import Source, Span
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 STREAMS = """

@@ -15,8 +15,8 @@ import polars as pl
 
 from waterclock.asking.query import query
 from waterclock.errors import ConfigError
-from waterclock.lang.sql import Source
 from waterclock.lang.sql.question import parameters
+from waterclock.lang.sql.source import Source
 
 OPTIONS = ("store", "as-of", "on", "limit", "into")
 

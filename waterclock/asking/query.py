@@ -20,10 +20,12 @@ from waterclock.batch import run_batch
 from waterclock.catalog import Catalog
 from waterclock.connect.validity import FROM, TO, with_times
 from waterclock.errors import ConfigError, StoreError, WaterclockError
-from waterclock.lang.sql import Given, Source, tree
+from waterclock.lang.sql import tree
 from waterclock.lang.sql.bind import Context
 from waterclock.lang.sql.bind.constants import constant
+from waterclock.lang.sql.given import Given
 from waterclock.lang.sql.question import Question, question
+from waterclock.lang.sql.source import Source
 from waterclock.operators.registry import apply
 from waterclock.optimizer import cut, optimize
 from waterclock.plan import Filter, Input, Node, Project, WindowAggregate

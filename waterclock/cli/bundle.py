@@ -8,6 +8,7 @@ import click
 
 from waterclock.cli.recorded import EpochRange, program_options, recorded_by
 from waterclock.cli.show import size
+from waterclock.errors import ConfigError
 from waterclock.past.bundle import pack
 from waterclock.past.epochs import recorded
 
@@ -36,5 +37,9 @@ def bundle(
         first, last = epochs[0], found.last if epochs[1] is None else epochs[1]
         found.base_of(last)
         target = out or Path(f"{vertex}-{first}-{last}.bundle")
-        length = pack(catalog, vertex, found.base_of(first), last, target)
+        try:
+            length = pack(catalog, vertex, found.base_of(first), last, target)
+        except OSError as error:
+            fix = f"It cannot be written ({error.strerror}): name a file in a directory that is there."
+            raise ConfigError("CONFIG.BAD_OPTION", option="--out", value=str(target), fix=fix) from error
     click.echo(f"{target}: {size(length)}, epochs {first} to {last} of {vertex}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import cmd
-import pdb
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +12,7 @@ import polars as pl
 
 from waterclock.cli.recorded import program_options, recorded_by, rows_text
 from waterclock.cli.show import error_text
+from waterclock.cli.tracing import Tracer
 from waterclock.errors import WaterclockError
 from waterclock.past.debug import Debugger
 from waterclock.past.epochs import recorded
@@ -27,8 +27,13 @@ MOST = 40
 @click.option("--vertex", required=True, metavar="NAME", help="The output whose epoch it is.")
 @click.option("--epoch", type=click.IntRange(min=0), metavar="N", help="The epoch to stand before.")
 @click.option("--row", type=click.IntRange(min=0), metavar="SEQ", help="The epoch that gave this row of the output.")
-@click.option("--partition", type=click.IntRange(min=0), metavar="P", help="Show this task of each stage only.")
-@click.option("--pdb", "trace", is_flag=True, help="Start Python's debugger where the epoch begins.")
+@click.option(
+    "--partition",
+    type=click.IntRange(min=0),
+    metavar="P",
+    help="Show this task of each stage only: its input, keys and rows.",
+)
+@click.option("--pdb", "trace", is_flag=True, help="Stop in Python's debugger where your code is called.")
 @click.option("-c", "commands", metavar="TEXT", help="Do these commands, separated by semicolons, and leave.")
 def debug(
     file: Path, store: str | None, params: tuple[str, ...], name: str | None, vertex: str,
@@ -49,12 +54,11 @@ def debug(
         (found,) = recorded(app._declared, catalog, vertex)
         at = epoch if epoch is not None else found.epoch_of(row or 0)
         with Debugger(found, at, partition) as debugger:
-            desk = Desk(debugger, vertex)
-            if commands is not None:
-                desk.cmdqueue = ["where", *(each.strip() for each in commands.split(";")), "quit"]
-                desk.intro = None
+            desk = Desk(debugger, vertex if partition is None else f"{vertex}, partition {partition}")
             if trace:
-                desk.onecmd("pdb")
+                desk.cmdqueue = ["pdb"]
+            if commands is not None:
+                desk.cmdqueue += [*(each.strip() for each in commands.split(";")), "quit"]
             desk.cmdloop()
 
 
@@ -111,9 +115,17 @@ class Desk(cmd.Cmd):
         self._run(lambda work: work())
 
     def do_pdb(self, _: str) -> None:
-        """pdb: execute the epoch under Python's debugger; set breakpoints there (b FILE:LINE), then c."""
-        asks = pdb.Pdb() if self.use_rawinput else pdb.Pdb(stdin=sys.stdin, stdout=sys.stdout)
-        self._run(asks.runcall)
+        """pdb: execute the epoch under Python's debugger, which stops where your code is first called."""
+        codes = self._debugger.codes
+        asks = Tracer(codes) if self.use_rawinput else Tracer(codes, sys.stdin, sys.stdout)
+        names = ", ".join(sorted({code.name for code in codes}))
+        if not codes:
+            click.echo("it calls no code of yours: stopping where its operators are stepped")
+        self._run(asks.run_epoch)
+        if asks.left:
+            click.echo("left before its end: it counts as not executed")
+        elif codes and not asks.arrived:
+            click.echo(f"this epoch does not call your code ({names})")
 
     def do_step(self, text: str) -> None:
         """step [N]: show what the next operator took and gave; step 3 shows the third."""
@@ -138,7 +150,7 @@ class Desk(cmd.Cmd):
         self._rows(self._debugger.output)
 
     def do_recorded(self, _: str) -> None:
-        """recorded: what it gave when it was recorded."""
+        """recorded: what it gave when it was recorded, all partitions together."""
         self._rows(self._debugger.recorded)
 
     def do_next(self, _: str) -> None:
@@ -153,7 +165,7 @@ class Desk(cmd.Cmd):
 
     def _run(self, call: Callable[..., object]) -> None:
         self._at = -1
-        steps = self._debugger.run(call)  # type: ignore[arg-type]
+        steps = self._debugger.run(call)
         if self._debugger.error is not None:
             error = self._debugger.error
             click.echo(error_text(error.code, error.message, error.hint))

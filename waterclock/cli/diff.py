@@ -10,9 +10,9 @@ import click
 import polars as pl
 
 from waterclock.cli import show
+from waterclock.cli.file import load
 from waterclock.cli.look import open_catalog
 from waterclock.cli.progress import progress, spark_progress
-from waterclock.cli.run import load
 from waterclock.compare import Diff, compared, read_both
 from waterclock.compare.html import page
 from waterclock.compare.text import LIMIT, text

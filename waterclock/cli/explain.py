@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from waterclock.cli.program import FILE, checked, show_errors
-from waterclock.cli.run import load
+from waterclock.cli.file import FILE, load
+from waterclock.cli.program import checked, show_errors
 from waterclock.errors import ConfigError
 from waterclock.explain import STAGES, drawing, explained
 

@@ -4,39 +4,63 @@ from __future__ import annotations
 
 import sys
 import traceback
+from pkgutil import resolve_name
 from typing import Any
 
 import click
 
 from waterclock import __version__
-from waterclock.cli.bundle import bundle
-from waterclock.cli.conformance import conformance
-from waterclock.cli.control import filters, scale
-from waterclock.cli.debug import debug
-from waterclock.cli.diff import diff
-from waterclock.cli.doctor import doctor
-from waterclock.cli.draw import draw
-from waterclock.cli.drivers import drivers, move
-from waterclock.cli.explain import explain
-from waterclock.cli.files import files
-from waterclock.cli.gc import gc
-from waterclock.cli.look import streams, tail
-from waterclock.cli.program import fmt, init, lint
-from waterclock.cli.query import query
-from waterclock.cli.replay import replay
-from waterclock.cli.run import run
 from waterclock.cli.show import error_text
-from waterclock.cli.snapshots import pins, snapshots
-from waterclock.cli.status import metrics, status
-from waterclock.cli.test import test
-from waterclock.cli.verify import verify
 from waterclock.errors import ConfigError, WaterclockError
 
 CODES = "Exit codes: 0 done, 1 failed, 2 wrong argument or program, 130 interrupted."
+COMMANDS = {
+    "init": ("program:init", "Make a first project."),
+    "run": ("run:run", "Run a program."),
+    "lint": ("program:lint", "Check programs without running them."),
+    "fmt": ("program:fmt", "Lay programs in SQL out."),
+    "test": ("test:test", "Run the tests of a project."),
+    "explain": ("explain:explain", "Explain a program without running it: plan, costs, state, guarantees."),
+    "status": ("status:status", "Show the apps of a store."),
+    "metrics": ("status:metrics", "Print the figures of a store's apps for Prometheus."),
+    "streams": ("look:streams", "Show the streams of a store."),
+    "tail": ("look:tail", "Show the last events of a stream, with their lifetimes."),
+    "files": ("files:files", "Show the files that hold the events of a stream."),
+    "query": ("query:query", "Answer a question in SQL about streams, outputs and state."),
+    "filter": ("control:filters", "Leave out events that a query cannot digest."),
+    "scale": ("control:scale", "Give the epochs of an output more or fewer tasks."),
+    "drivers": ("drivers:drivers", "Show the drivers of a store's apps."),
+    "move": ("drivers:move", "Let another driver run an output, without a pause."),
+    "snapshot": ("snapshots:snapshots", "Global snapshots: all queries of an app at the same events."),
+    "pin": ("snapshots:pins", "Keep events of a stream, whatever its retention says."),
+    "gc": ("gc:gc", "Remove events that nothing needs any more."),
+    "debug": ("debug:debug", "Execute a recorded epoch here and look at every frame on its way."),
+    "verify": ("verify:verify", "Execute recorded epochs again and prove that they give the same."),
+    "bundle": ("bundle:bundle", "Pack what some epochs need into one file, for a colleague."),
+    "replay": ("replay:replay", "Run past events again, perhaps with another version."),
+    "diff": ("diff:diff", "Compare two results: at which times are they different?"),
+    "draw": ("draw:draw", "Draw the events of a stream and their lifetimes."),
+    "doctor": ("doctor:doctor", "Check this machine."),
+    "conformance": ("conformance:conformance", "Run a file of cases and compare what comes out."),
+}
+"""Where each one is, and what it does. Only the one that is called is imported."""
 
 
 class Commands(click.Group):
     """Errors come out as code, message and hint, and as an exit code."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        found: click.Command = resolve_name(f"waterclock.cli.{COMMANDS[cmd_name][0]}")
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][1]) for name in self.list_commands(ctx)])
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -67,12 +91,6 @@ def main(traceback: bool) -> None:
     waterclock query "SELECT ..."              ask about what is there, or was
     """
 
-
-for command in (
-    init, run, lint, fmt, test, explain, status, metrics, streams, tail, files, query, filters, scale, drivers,
-    move, snapshots, pins, gc, debug, verify, bundle, replay, diff, draw, doctor, conformance,
-):  # fmt: skip
-    main.add_command(command)
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -8,13 +8,11 @@ from pathlib import Path
 import click
 
 from waterclock.app import App, check
-from waterclock.cli.run import given, load
+from waterclock.cli.file import FILE, given, load
 from waterclock.cli.show import error_text
 from waterclock.errors import ConfigError, SqlError, WaterclockError
 from waterclock.lang.sql.format import formatted
 from waterclock.programs import source_of
-
-FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.command()

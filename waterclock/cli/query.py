@@ -12,8 +12,8 @@ import polars as pl
 from waterclock.asking.query import PLACES
 from waterclock.asking.query import query as answer
 from waterclock.cli import show
+from waterclock.cli.file import given
 from waterclock.cli.look import text_of
-from waterclock.cli.run import given
 from waterclock.connect.validity import texts
 from waterclock.errors import ConfigError
 

@@ -14,8 +14,7 @@ import polars as pl
 from waterclock.app import App
 from waterclock.catalog import Catalog
 from waterclock.cli import show
-from waterclock.cli.program import FILE
-from waterclock.cli.run import load
+from waterclock.cli.file import FILE, load
 from waterclock.connect.validity import FROM, TO
 from waterclock.past.bundle import opened
 from waterclock.schema import HASH, VE, VS

@@ -7,11 +7,10 @@ from pathlib import Path
 import click
 
 from waterclock.app import MODES
+from waterclock.cli.file import FILE, load
 from waterclock.cli.live import LiveLine
-from waterclock.cli.program import FILE
 from waterclock.cli.progress import progress
 from waterclock.cli.recorded import program_options, recorded_by
-from waterclock.cli.run import load
 from waterclock.cli.show import seconds
 from waterclock.errors import ConfigError
 from waterclock.past.rerun import copy_events, reach, rows_between

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import traceback
 from pathlib import Path
-from typing import Any
 
 import click
 
 from waterclock.app import MODES, App, lease_micros
 from waterclock.batch import BatchHandle
+from waterclock.cli.file import FILE, load
 from waterclock.cli.live import LiveLine, summary
 from waterclock.cli.look import print_events
 from waterclock.cli.progress import spark_progress
 from waterclock.connect.validity import check_free, with_times
 from waterclock.errors import ConfigError, WaterclockError
-from waterclock.loading import app_of, plain_value
 
 SHOWN = 20
 
 
 @click.command()
-@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("file", type=FILE)
 @click.option("--store", metavar="DIR", help="Use this store, not the program's.")
 @click.option(
     "--catalog", metavar="URL", help="The PostgreSQL database of a new store's catalog; also $WATERCLOCK_CATALOG."
@@ -128,22 +127,3 @@ def _give(handle: BatchHandle, out: Path | None, quiet: bool) -> None:
             print_events(0, rows.head(SHOWN))
             if rows.height > SHOWN:
                 click.echo(f"... {rows.height - SHOWN:,} more")
-
-
-def load(
-    file: Path, store: str | None, name: str | None, params: tuple[str, ...] = (), catalog: str | None = None,
-    looking: bool = False,
-) -> App:  # fmt: skip
-    """The app of a program, with parameters as the command line has them."""
-    return app_of(file, name, given(params) if file.suffix == ".sql" else None, params, store, catalog, looking)
-
-
-def given(params: tuple[str, ...]) -> dict[str, Any]:
-    """``name=value`` as people write it: numbers, true, false and null are what they look like, the rest is text."""
-    found: dict[str, Any] = {}
-    for param in params:
-        name, sign, text = param.partition("=")
-        if not sign or not name:
-            raise click.BadParameter(f"{param!r} is not NAME=VALUE.", param_hint="--param")
-        found[name] = plain_value(text)
-    return found

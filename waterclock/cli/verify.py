@@ -10,7 +10,6 @@ import click
 from waterclock.cli.progress import progress
 from waterclock.cli.recorded import EpochRange, program_options, recorded_by, rows_text
 from waterclock.cli.show import json_option
-from waterclock.errors import ConfigError
 from waterclock.past.epochs import Recorded, recorded
 from waterclock.past.verify import DAMAGE, Verdict
 from waterclock.past.verify import verify as verified
@@ -37,8 +36,6 @@ def verify(
     verdicts: list[Verdict] = []
     with recorded_by(file, store, name, params) as (app, catalog):
         every = recorded(app._declared, catalog, vertex)
-        if not every:
-            raise ConfigError("STORE.NOTHING_RECORDED", app=app.name, store=catalog.root)
         for found in every:
             first, last = _asked(found, epochs)
             if last < first:
@@ -66,7 +63,7 @@ def _text(verdict: Verdict, file: Path, store: str | None) -> str:
         return f"{told} ({verdict.first}..{verdict.last})"
     lines = [told, f"  epoch {found.epoch} differs at: {found.operator}", f"  {found.kind}: {found.why}"]
     if found.kind == DAMAGE:
-        return "\n".join([told, f"  epoch {found.epoch} cannot be executed", f"  {found.kind}: {found.why}"])
+        return "\n".join([told, f"  epoch {found.epoch} cannot be checked", f"  {found.kind}: {found.why}"])
     for title, rows in (("recorded, and not now", found.recorded), ("now, and not recorded", found.now)):
         if rows is not None and rows.height:
             lines += [f"  {title}:", *(f"    {line}" for line in rows_text(rows).splitlines())]

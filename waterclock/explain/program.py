@@ -6,15 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from waterclock.declared import lives_of
 from waterclock.lang.sql.source import Source
 from waterclock.optimizer.cut import VertexPlan
-from waterclock.optimizer.cycles import longest
-from waterclock.optimizer.lives import POINT, Life
+from waterclock.optimizer.lives import Life
 from waterclock.optimizer.statistics import Statistics
 from waterclock.plan import Node
 from waterclock.plan.strategy import Strategy
 from waterclock.streams import Declaration
-from waterclock.time import FOREVER
 
 
 @dataclass(frozen=True)
@@ -53,20 +52,3 @@ class Described:
     def lives(self) -> dict[str, Life]:
         """How long the events of every stream live that a plan can read."""
         return lives_of(self.streams, {name: output.part for name, output in self.outputs.items()})
-
-
-def lives_of(streams: Mapping[str, tuple[Declaration, Any]], outputs: Mapping[str, Node]) -> dict[str, Life]:
-    """Of declared streams and of outputs, each of which reads those before it."""
-    found: dict[str, Life] = {}
-    for name, (declaration, _) in streams.items():
-        found |= {side: _declared(declaration) for side in declaration.side_streams()}
-        found |= {name: _declared(declaration), declaration.bad_stream: POINT}
-    for name, root in outputs.items():
-        found[name] = longest(name, root, found)
-    return found
-
-
-def _declared(declaration: Declaration) -> Life:
-    if declaration.end is not None:
-        return Life(None, f"column {declaration.end} of {declaration.name} says (null: for ever)")
-    return Life(FOREVER if declaration.static else declaration.duration)

@@ -9,16 +9,19 @@ from __future__ import annotations
 import json
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
+from typing import NamedTuple
 
 from waterclock.catalog import Catalog
 from waterclock.catalog.branch import Places, branch
 from waterclock.errors import StoreError
 from waterclock.runtime.log import StreamReader
+from waterclock.runtime.replay import readable
 from waterclock.schema import VS, bounds
 from waterclock.state import Run
 from waterclock.storage import GrowingFile, encode, read
@@ -30,7 +33,8 @@ ABOUT = "bundle.json"
 
 def pack(catalog: Catalog, vertex: str, base: int, last: int, target: Path) -> int:
     """Writes the bundle of the epochs behind ``base`` up to ``last``; gives its size in bytes."""
-    with tempfile.TemporaryDirectory(prefix="waterclock-bundle-") as folder:
+    making = target.with_name(f".{target.name}.making")
+    with tempfile.TemporaryDirectory(prefix="waterclock-bundle-") as folder, readable(vertex):
         root = Path(folder)
         small = Catalog.scratch(root)
         try:
@@ -39,7 +43,6 @@ def pack(catalog: Catalog, vertex: str, base: int, last: int, target: Path) -> i
             small.close()
         about = {"format": FORMAT, "waterclock": version("waterclock"), "vertex": vertex, "base": base, "last": last}
         (root / ABOUT).write_text(json.dumps(about))
-        making = target.with_name(f".{target.name}.making")
         with zipfile.ZipFile(making, "w", zipfile.ZIP_DEFLATED) as file:
             for path in sorted(root.rglob("*")):
                 if path.is_file():
@@ -67,23 +70,46 @@ def _copies(catalog: Catalog, root: Path) -> Places:
     return Places(segment, run)
 
 
-def base_of(root: Path) -> int | None:
-    """Behind which epoch a bundle that was opened here begins; None: it is a store."""
-    about = root / ABOUT
-    return int(json.loads(about.read_text())["base"]) if about.exists() else None
+class About(NamedTuple):
+    base: int
+    """Behind which epoch it begins."""
+    path: str
+    """Of the file."""
+
+
+def about(root: Path) -> About | None:
+    """The bundle that was opened here; None: it is a store."""
+    file = root / ABOUT
+    if not file.exists():
+        return None
+    told = json.loads(file.read_text())
+    return About(told["base"], told["path"])
 
 
 @contextmanager
 def opened(path: str) -> Iterator[str]:
     """The store in a bundle, for a while; anything else is taken to be a store itself."""
-    if not zipfile.is_zipfile(path):
+    if not Path(path).is_file():
         yield path
         return
-    with tempfile.TemporaryDirectory(prefix="waterclock-bundle-") as folder, zipfile.ZipFile(path) as file:
-        if ABOUT not in file.namelist():
-            raise StoreError("STORE.NOT_A_BUNDLE", path=path)
-        about = json.loads(file.read(ABOUT))
-        if about["format"] > FORMAT:
-            raise StoreError("STORE.NEWER_BUNDLE", path=path, version=about["waterclock"], ours=version("waterclock"))
-        file.extractall(folder)
+    with tempfile.TemporaryDirectory(prefix="waterclock-bundle-") as folder:
+        _unpack(path, Path(folder))
         yield folder
+
+
+def _unpack(path: str, folder: Path) -> None:
+    try:
+        with zipfile.ZipFile(path) as file:
+            told = json.loads(file.read(ABOUT))
+            if "format" not in told:
+                raise LookupError(f"its {ABOUT} does not say which format it has")
+            if told["format"] > FORMAT:
+                raise StoreError(
+                    "STORE.NEWER_BUNDLE", path=path, version=told["waterclock"], ours=version("waterclock")
+                )
+            file.extractall(folder)
+        if not Catalog.is_in(folder):
+            raise LookupError("it has no catalog")
+    except (zipfile.BadZipFile, zlib.error, ValueError, LookupError) as error:
+        raise StoreError("STORE.NOT_A_BUNDLE", path=path, reason=str(error).strip("'\".")) from None
+    (folder / ABOUT).write_text(json.dumps(told | {"path": path}))

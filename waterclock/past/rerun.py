@@ -7,9 +7,8 @@ from collections.abc import Callable, Mapping
 import polars as pl
 
 from waterclock.catalog import Catalog
+from waterclock.declared import Declared, lives_of
 from waterclock.errors import ConfigError, StoreError
-from waterclock.explain.program import lives_of
-from waterclock.launch import Declared
 from waterclock.optimizer.recovery import memory
 from waterclock.runtime.log import StreamLog, StreamReader, create_source
 from waterclock.runtime.store import Store

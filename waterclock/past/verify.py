@@ -14,8 +14,7 @@ from waterclock.past.epochs import Recorded
 from waterclock.plan import Node, codes_of, user_code
 from waterclock.runtime.log import StreamReader
 from waterclock.runtime.observer import Seen, observing
-from waterclock.runtime.recovery import beyond_repair
-from waterclock.runtime.replay import Replay, state_of
+from waterclock.runtime.replay import Replay, readable, state_of
 from waterclock.storage import Damaged
 from waterclock.storage.blobs import checksum, read_bytes
 
@@ -64,23 +63,22 @@ def verify(found: Recorded, first: int, last: int, tell: Tell = lambda epochs: N
 def _first(found: Recorded, base: int, last: int, tell: Tell, every_state: bool) -> Difference | None:
     catalog, vertex = found.catalog, found.vertex
     if last not in range(base + 1, found.last + 1):
-        raise StoreError("STORE.NO_EPOCH", epoch=last, vertex=vertex, have=found.have)
+        raise found.missing(last)
     names, whole = found.names(base + 1), set[str]()
     with Replay(catalog, found.plan, base, last, check=False, names=names) as again:
         for intent, then in catalog.epochs.recorded(vertex, base, last):
             try:
-                _check_files(catalog, intent, whole)
+                with readable(vertex):
+                    _check_files(catalog, intent, whole)
                 again.step()
-                given = StreamReader(catalog, vertex).read(then.output_end - then.output_rows, then.output_end)
-            except Damaged as damage:
-                return _damaged(intent.epoch, beyond_repair(damage))
+                with readable(vertex, bool(names)):
+                    given = StreamReader(catalog, vertex).read(then.output_end - then.output_rows, then.output_end)
+                    asked = every_state or intent.epoch == last
+                    place = _in_state(found, then, again, names) if asked else None
             except StoreError as error:
                 if error.code != "STORE.DAMAGED":
                     raise
                 return _damaged(intent.epoch, error)
-            place = None
-            if every_state or intent.epoch == last:
-                place = _in_state(found, then, again, names)
             if place is None and (_told(then) != _told(again.snapshot) or digest(given) != digest(again.output())):
                 place = Difference(intent.epoch, found.plan.root.label, "", "", *_bags(given, again.output()))
             if place is not None:

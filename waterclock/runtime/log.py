@@ -44,6 +44,16 @@ def create_source(catalog: Catalog, declaration: Declaration, app: str | None = 
         _end_sides(catalog, declaration)
 
 
+def create_pushed(catalog: Catalog, declaration: Declaration, app: str) -> None:
+    """Without the lease: what a process runs may not change under it."""
+
+    def create() -> None:
+        running = f"app {app}" in catalog.leases.holders()
+        create_source(catalog, declaration, None if running else app)
+
+    catalog.transact(create)
+
+
 def _end_sides(catalog: Catalog, declaration: Declaration) -> None:
     """Nothing can come there once the stream has ended."""
     for name in declaration.side_streams():

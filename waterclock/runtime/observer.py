@@ -36,6 +36,8 @@ class Seen:
 class Observer:
     def __init__(self) -> None:
         self.seen: list[Seen] = []
+        self.output: list[tuple[Task, pl.DataFrame]] = []
+        """What each task adds to the output."""
 
     def read(self, task: Task, leg: Leg, rows: pl.LazyFrame) -> pl.LazyFrame:
         """The events of an input, before the first operator."""

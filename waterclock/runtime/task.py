@@ -251,6 +251,8 @@ def _run_leg(
     if target == OUTPUT:
         report.output_cti = min(report.output_cti, cti)
         collected = rows.collect()
+        if seen is not None:
+            seen.output.append(((leg.stage, origin), collected))
         report.rows[f"{target}:{number}"] = collected.height
         if collected.height:
             saved = save(program.root, f"streams/{program.plan.name}", step.epoch, collected, state=False)

@@ -8,8 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
+from waterclock.declared import Declared
 from waterclock.errors import WaterclockError
-from waterclock.launch import Declared
 from waterclock.schema import VS
 from waterclock.streams.segment import with_lifetime
 from waterclock.testing.differences import difference

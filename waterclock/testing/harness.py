@@ -15,8 +15,8 @@ import polars as pl
 from waterclock.app import App, sql
 from waterclock.connect.rows import to_frame
 from waterclock.connect.validity import with_times
+from waterclock.declared import Declared
 from waterclock.errors import ConfigError, did_you_mean
-from waterclock.launch import Declared
 from waterclock.loading import app_of
 from waterclock.schema import VE, VS, Schema
 from waterclock.streams import Declaration
@@ -66,7 +66,7 @@ class TestStream:
     ) -> None:  # fmt: skip
         self.times = Times(day)
         self._beside = Path(beside) if beside is not None else None
-        """Where files are looked for that are not in the working directory."""
+        """Where files are looked for before the working directory."""
         self._folder = Path(tempfile.mkdtemp(prefix="waterclock-test-", dir=_fast()))
         self._app: App | None = None
         self._player: Player | None = None
@@ -253,12 +253,19 @@ class TestStream:
             return made
         text = os.fspath(program)
         if "\n" not in text and text.strip().endswith((".sql", ".py")):
-            path = Path(text.strip())
-            if self._beside is not None and not path.exists():
-                path = self._beside / path
+            path = self._file(Path(text.strip()))
             argv = [f"{name}={value}" for name, value in (params or {}).items()]  # as the command line gives them
             return app_of(path, params=params, argv=argv, store=str(self._folder / "program"))
         return sql(text, params, store=self._folder / "program")
+
+    def _file(self, path: Path) -> Path:
+        """Beside the test first: what a test loads does not depend on where it is run."""
+        places = [folder / path for folder in (self._beside, Path()) if folder is not None]
+        for place in places:
+            if place.is_file():
+                return place
+        looked = " and ".join({os.path.abspath(place): None for place in places})
+        raise ConfigError("TEST.NO_PROGRAM", file=path, looked=looked)
 
     @property
     def _playing(self) -> Player:

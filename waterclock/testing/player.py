@@ -11,8 +11,9 @@ import polars as pl
 from waterclock import crashpoints
 from waterclock.catalog import Catalog
 from waterclock.connect.base import Chunk
+from waterclock.declared import Declared
 from waterclock.errors import ConfigError, WaterclockError, did_you_mean
-from waterclock.launch import Declared, start
+from waterclock.launch import start
 from waterclock.runtime.barriers import Snapshots
 from waterclock.runtime.engine import Parts, Worker
 from waterclock.runtime.idle import goes_to

@@ -23,11 +23,11 @@ SHIFTS = events("""
     ],
 )  # fmt: skip
 def test_heat_while_nobody_is_there(ts: TestStream, hall: str, time: str, alarm: bool) -> None:
-    ts.load("alarms.py").feed("shifts", SHIFTS).feed("heat", f"hall | fahrenheit | ts\n {hall} | 212 | {time}").end()
+    ts.load("../alarms.py").feed("shifts", SHIFTS).feed("heat", f"hall | fahrenheit | ts\n {hall} | 212 | {time}").end()
     ts.expect("alarms", f"hall | celsius | at\n {hall} | 100 | {time}" if alarm else "")
 
 
 @pytest.mark.parametrize("fahrenheit", [-459.67, 32, 139.9, 140.1, 212, 451])
 def test_only_heat_is_an_alarm(ts: TestStream, fahrenheit: float) -> None:
-    ts.load("alarms.py").feed("heat", f"hall | fahrenheit | ts\n a | {fahrenheit} | 10:00").end("shifts", "heat")
+    ts.load("../alarms.py").feed("heat", f"hall | fahrenheit | ts\n a | {fahrenheit} | 10:00").end("shifts", "heat")
     assert ts.rows("alarms").height == (fahrenheit > 140)

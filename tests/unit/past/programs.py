@@ -8,8 +8,8 @@ from click.testing import CliRunner
 
 import waterclock as wc
 from waterclock.app import App
+from waterclock.cli.file import load
 from waterclock.cli.main import main
-from waterclock.cli.run import load
 
 SHOP = """
 import waterclock as wc

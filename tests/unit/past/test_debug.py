@@ -11,7 +11,7 @@ import pytest
 
 from tests.unit.past.programs import command, program, run
 from waterclock.catalog import Catalog
-from waterclock.cli.run import load
+from waterclock.cli.file import load
 from waterclock.past.debug import Debugger
 from waterclock.past.epochs import recorded
 
@@ -70,7 +70,7 @@ def test_a_function_that_fails_shows_the_step_and_the_row(file: Path, tmp_path: 
 
 
 def test_pdb_stops_in_the_program(file: Path) -> None:
-    said = desk(file, 1, "pdb", f"b {file}:7", "c", "p amount.to_list()", "c", "quit")
+    said = desk(file, 1, "pdb", "p amount.to_list()", "c", "quit")
     assert "[5, 6, 7, 8, 9, 10, 11]" in said
     assert "epoch 1: " in said
 
@@ -112,7 +112,7 @@ def test_a_bundle_holds_no_more_than_it_needs(file: Path, tmp_path: Path) -> Non
 def test_files_that_are_no_bundles(file: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "other.zip", "w") as other:
         other.writestr("a.txt", "a")
-    assert "is a zip file, but not a bundle" in command("verify", file, "--store", tmp_path / "other.zip")[1]
+    assert "is a file, but not a bundle" in command("verify", file, "--store", tmp_path / "other.zip")[1]
     with zipfile.ZipFile(tmp_path / "newer.bundle", "w") as newer:
         newer.writestr("bundle.json", json.dumps({"format": 99, "waterclock": "7.0"}))
     assert "was written by waterclock 7.0" in command("verify", file, "--store", tmp_path / "newer.bundle")[1]

@@ -175,7 +175,7 @@ def test_parameters_and_streams_of_their_own_time(project: Path) -> None:
         ("program ../clicks.sql\nfeed clocks\n", "[TEST.NO_STREAM] The program has no stream 'clocks'.\n      --> tests/bad.wctest:2"),
         ("program ../clicks.sql\nexpect clocks\n", "[RUN.NO_OUTPUT] There is no output 'clocks'.\n      --> tests/bad.wctest:2"),
         ("program ../clicks.sql\nadvance 10:00\nadvance 9:00\n", "[TEST.BACKWARDS] The stream 'clicks' is at 10:00 already, and cannot go back to 09:00.\n      --> tests/bad.wctest:3"),
-        ("program ../nowhere.sql\nend\n", "[SQL.UNREADABLE] Cannot read nowhere.sql"),
+        ("program ../nowhere.sql\nend\n", "[TEST.NO_PROGRAM] There is no program nowhere.sql: looked for "),
     ],
 )  # fmt: skip
 def test_a_file_that_is_wrong(project: Path, text: str, said: str) -> None:

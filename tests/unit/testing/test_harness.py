@@ -315,7 +315,7 @@ def test_before_there_is_a_program_or_a_time(ts: TestStream) -> None:
         TestStream(day="today")
     with pytest.raises(wc.ConfigError, match=r"returns a wc.App"):
         TestStream(lambda: None)  # type: ignore[arg-type, return-value]
-    with pytest.raises(wc.SqlError, match=r"SQL.UNREADABLE.*nowhere.sql"):
+    with pytest.raises(wc.ConfigError, match=r"TEST.NO_PROGRAM.*nowhere.sql"):
         TestStream("nowhere.sql")
 
 

@@ -40,6 +40,31 @@ def test_a_program_beside_the_test(pytester: pytest.Pytester) -> None:
     pytester.runpytest_inprocess(*PLUGIN).assert_outcomes(passed=2)
 
 
+def test_what_is_loaded_does_not_depend_on_the_working_directory(
+    pytester: pytest.Pytester, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = pytester.mkdir("project")
+    (folder / "tests").mkdir()
+    (folder / "clicks.sql").write_text(CLICKS)
+    (folder / "tests" / "test_clicks.py").write_text(TEST.format(n=1).replace("clicks.sql", "../clicks.sql"))
+    (folder / "tests" / "clicks.wctest").write_text("program ../clicks.sql\ntest good\nend\nexpect per_user\n")
+    elsewhere = tmp_path / "elsewhere" / "inside"
+    elsewhere.mkdir(parents=True)
+    (elsewhere.parent / "clicks.sql").write_text("this is another one")
+    for cwd in (elsewhere, folder, folder / "tests"):
+        monkeypatch.chdir(cwd)
+        pytester.runpytest_inprocess(*PLUGIN, folder).assert_outcomes(passed=3)
+
+
+def test_a_program_that_is_not_there(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(TEST.format(n=1))
+    result = pytester.runpytest_inprocess(*PLUGIN)
+    result.assert_outcomes(failed=2)
+    result.stdout.fnmatch_lines(
+        [f"*TEST.NO_PROGRAM* There is no program clicks.sql: looked for {pytester.path / 'clicks.sql'}."]
+    )
+
+
 def test_a_difference_is_all_that_is_shown(pytester: pytest.Pytester) -> None:
     pytester.makefile(".sql", clicks=CLICKS)
     pytester.makepyfile(TEST.format(n=2))

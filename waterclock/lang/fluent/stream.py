@@ -33,7 +33,6 @@ from waterclock.plan import (
     explain,
     guarded,
 )
-from waterclock.plan.drawing import picture_of, schema_table, scrolling, svg
 from waterclock.plan.join import ONE_SIDED
 from waterclock.plan.strategy import Strategy
 from waterclock.schema import Schema
@@ -317,6 +316,8 @@ class Stream:
 
     def _repr_html_(self) -> str:
         """In notebooks: the plan as boxes and arrows, and the columns."""
+        from waterclock.plan.drawing import picture_of, schema_table, scrolling, svg  # only notebooks need it
+
         return scrolling(svg([picture_of({"": self._plan})])) + schema_table(self.schema)
 
     def __repr__(self) -> str:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from waterclock.errors import SqlError
 from waterclock.expr import Expr
-from waterclock.lang.sql import tree
-from waterclock.lang.sql.bind import Context, Given, bind_query
-from waterclock.lang.sql.parse import parse
+from waterclock.lang.sql.given import Given
 from waterclock.lang.sql.source import Source, Span
 from waterclock.plan import Filter, Input
 from waterclock.schema import Schema
@@ -14,6 +12,10 @@ from waterclock.schema import Schema
 
 def predicate(text: str, stream: str, schema: Schema) -> Expr:
     """What WHERE would make of it. Errors show it as part of a query."""
+    from waterclock.lang.sql import tree  # few vertices have filters, and all import this
+    from waterclock.lang.sql.bind import Context, bind_query
+    from waterclock.lang.sql.parse import parse
+
     before = f"SELECT * FROM `{stream}` WHERE "
     source = Source(before + text, "<filter>")
     parsed = parse(source)

@@ -9,10 +9,11 @@ from typing import Any, Protocol
 
 from waterclock.errors import ConfigError, SqlError, WaterclockError
 from waterclock.lang.sql import tree
-from waterclock.lang.sql.bind import Context, Given, bind_query
+from waterclock.lang.sql.bind import Context, bind_query
 from waterclock.lang.sql.bind.constants import constant
 from waterclock.lang.sql.bind.context import Poisoned
 from waterclock.lang.sql.bind.declare import StreamOptions, rows_of, schema_of
+from waterclock.lang.sql.given import Given
 from waterclock.lang.sql.names import listed, match, nearest
 from waterclock.lang.sql.parse import parse
 from waterclock.lang.sql.source import Source, Span

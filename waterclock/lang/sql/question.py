@@ -10,9 +10,10 @@ from typing import Any
 from waterclock.errors import ConfigError, SqlError
 from waterclock.expr.nodes import col
 from waterclock.lang.sql import tree
-from waterclock.lang.sql.bind import Context, Given, bind_query
+from waterclock.lang.sql.bind import Context, bind_query
 from waterclock.lang.sql.bind.constants import count
 from waterclock.lang.sql.bind.scope import fresh
+from waterclock.lang.sql.given import Given
 from waterclock.lang.sql.names import listed, nearest
 from waterclock.lang.sql.parse import parse
 from waterclock.lang.sql.source import Source

@@ -8,6 +8,7 @@ from typing import Any
 
 from waterclock.errors import SqlError
 from waterclock.lang.sql import tree
+from waterclock.lang.sql.given import Given
 from waterclock.lang.sql.names import listed, match, nearest
 from waterclock.lang.sql.source import Source, Span
 from waterclock.plan import Node
@@ -15,15 +16,6 @@ from waterclock.plan import Node
 
 class Poisoned(Exception):
     """A statement uses a name whose own statement is wrong: that error is enough."""
-
-
-@dataclass(frozen=True)
-class Given:
-    """A relation with a name."""
-
-    plan: Node
-    time: str | None = None
-    """The column that its events start at, if it is a declared stream."""
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from waterclock.expr.nodes import Cast, Expr, col
 from waterclock.lang.sql import tree
 from waterclock.lang.sql.bind.aggregates import is_aggregate
 from waterclock.lang.sql.bind.constants import count
-from waterclock.lang.sql.bind.context import Context, Given
+from waterclock.lang.sql.bind.context import Context
 from waterclock.lang.sql.bind.grouping import REVISION, Grouped, Grouping, is_border, is_revision
 from waterclock.lang.sql.bind.joins import bind_relation
 from waterclock.lang.sql.bind.relations import Sources
@@ -20,6 +20,7 @@ from waterclock.lang.sql.bind.scalars import Scalars, Typed
 from waterclock.lang.sql.bind.scope import Rows, fresh
 from waterclock.lang.sql.bind.tables import window_of
 from waterclock.lang.sql.bind.windows import EVERYTHING, FIXED, Frame, bind_window, check_lateness
+from waterclock.lang.sql.given import Given
 from waterclock.lang.sql.names import match
 from waterclock.lang.sql.source import Span
 from waterclock.plan import Distinct, Explode, Filter, Node, OnError, Project, TopK, Union, Window, guarded
