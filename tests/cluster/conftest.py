@@ -1,0 +1,30 @@
+"""One cluster for all of these tests: it takes longer to start than they do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import psutil
+import pytest
+
+from waterclock.runtime.spark import session
+
+MASTER = "local-cluster[2,1,1024]"
+SETTINGS = {"spark.driver.memory": "1g", "spark.executor.memory": "900m"}
+
+
+@pytest.fixture(scope="package", autouse=True)
+def cluster() -> Iterator[None]:
+    yield
+    session.stop()
+
+
+def executors() -> list[psutil.Process]:
+    found = []
+    for process in psutil.Process().children(recursive=True):
+        try:
+            if "CoarseGrainedExecutorBackend" in " ".join(process.cmdline()):
+                found.append(process)
+        except (psutil.NoSuchProcess, psutil.ZombieProcess):
+            continue
+    return found
