@@ -6,7 +6,9 @@ from collections.abc import Iterator
 
 import psutil
 import pytest
+from pyspark.sql import SparkSession
 
+import waterclock.spark
 from waterclock.runtime.spark import session
 
 MASTER = "local-cluster[2,1,1024]"
@@ -14,8 +16,11 @@ SETTINGS = {"spark.driver.memory": "1g", "spark.executor.memory": "900m"}
 
 
 @pytest.fixture(scope="package", autouse=True)
-def cluster() -> Iterator[None]:
-    yield
+def spark() -> Iterator[SparkSession]:
+    """Apps with the same settings, and questions, take its context."""
+    own = SparkSession(session.context("test", MASTER, SETTINGS))
+    waterclock.spark.register(own)
+    yield own
     session.stop()
 
 

@@ -13,21 +13,11 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import waterclock as wc
-import waterclock.spark
-from tests.cluster.conftest import MASTER, SETTINGS
 from tests.spark.test_source import progress, stored
-from waterclock.runtime.spark import session
 
 pytestmark = pytest.mark.cluster
 ROWS = 1_200_000
 """Two tasks to read."""
-
-
-@pytest.fixture(scope="module")
-def spark() -> SparkSession:
-    own = SparkSession(session.context("test", MASTER, SETTINGS))
-    waterclock.spark.register(own)
-    return own
 
 
 @pytest.fixture
