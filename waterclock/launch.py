@@ -29,7 +29,7 @@ from waterclock.runtime.imports import TimeImport, check_origins
 from waterclock.runtime.inprocess import InProcessRunner
 from waterclock.runtime.inprocess.twice import TwiceRunner
 from waterclock.runtime.keeper import Keeper
-from waterclock.runtime.log import StreamLog, create_pushed, create_source
+from waterclock.runtime.log import StreamLog, create_pushed, create_source, wall_clock
 from waterclock.runtime.measured import measured
 from waterclock.runtime.metrics.watch import Watch
 from waterclock.runtime.pump import Pump
@@ -106,8 +106,9 @@ def _leading(app: Declared, parts: Parts, plans: Mapping[str, VertexPlan], mode:
     if parts.assignment is not None:
         parts.assignment.leads = True
         parts.assignment.helped = parts.watch if app.duplicate_slow else None
+    began = None if mode == "live" else wall_clock()
     pumps = [
-        Pump(store, name, source, _consumers(name, plans), 4 * app.epoch_rows)
+        Pump(store, name, source, _consumers(name, plans), 4 * app.epoch_rows, began)
         for name, (_, source) in app.streams.items()
         if source is not None
     ]
@@ -298,13 +299,14 @@ def _take_in(app: Declared, catalog: Catalog) -> None:
         return
     store = Store(Catalog.open(app.store, create=False), catalog.leases.acquire(app.lease))
     pumps: list[Pump] = []
+    began = wall_clock()
     try:
         for name, source in sources.items():
             try:
                 store.catalog.streams.claim(name, app.name)
             except ConfigError:
                 continue  # another app brings its events in
-            pumps.append(Pump(store, name, source, [], 0))
+            pumps.append(Pump(store, name, source, [], 0, began))
         seen = 0
         while not all(pump.exhausted for pump in pumps):
             worked = [pump.turn() for pump in pumps]

@@ -7,26 +7,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import psutil
 import pytest
 
 import waterclock as wc
+from tests.cluster.conftest import MASTER, SETTINGS, executors
 from tests.spark.test_local import build, equal, events, expected, outputs
 from waterclock.optimizer import parallelism
-from waterclock.runtime.spark import session
 
 pytestmark = pytest.mark.cluster
-
-
-def executors() -> list[psutil.Process]:
-    found = []
-    for process in psutil.Process().children(recursive=True):
-        try:
-            if "CoarseGrainedExecutorBackend" in " ".join(process.cmdline()):
-                found.append(process)
-        except (psutil.NoSuchProcess, psutil.ZombieProcess):
-            continue
-    return found
 
 
 def test_killed_executors_go_unnoticed(
@@ -34,8 +22,7 @@ def test_killed_executors_go_unnoticed(
 ) -> None:
     monkeypatch.setattr(parallelism, "SHARE", 60)
     app = make_app(epoch_rows=200)
-    app.master = "local-cluster[2,1,1024]"
-    app.spark = {"spark.driver.memory": "1g", "spark.executor.memory": "900m"}
+    app.master, app.spark = MASTER, SETTINGS
     source = build(app)
     frame = events(4000)
     handle = app.run()
@@ -55,6 +42,5 @@ def test_killed_executors_go_unnoticed(
     source.end()
     handle.stop(drain=True, timeout=60)
     app.run(mode="drain").wait(240)
-    session.stop()
     assert kills == 2
     equal(outputs(tmp_path / "store"), expected(make_app, tmp_path))

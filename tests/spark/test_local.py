@@ -12,6 +12,7 @@ import pytest
 
 import waterclock as wc
 from tests.conftest import SPARK
+from waterclock import launch
 from waterclock.catalog import Catalog
 from waterclock.runtime.log import StreamReader
 from waterclock.runtime.spark import session
@@ -242,3 +243,17 @@ def test_settings_of_the_context(make_app: Callable[..., wc.App]) -> None:
     context = session.context("test", "local[2,4]", SPARK)
     assert context.getConf().get("spark.python.unix.domain.socket.enabled") == "true"
     assert os.environ["PYSPARK_PYTHON"]
+
+
+def test_a_drain_of_a_source_without_an_end(make_app: Callable[..., wc.App], monkeypatch: pytest.MonkeyPatch) -> None:
+    """It takes what was due when it began, though more is due all the time."""
+    began = 1_700_000_000_000_000
+    monkeypatch.setattr(launch, "wall_clock", lambda: began)
+    app = make_app()
+    source = wc.generate(lambda events: events.select("ts"), rate=1000, start=began - 2_000_000, batch=100)
+    app.stream("ticks", {"ts": "timestamp"}, time="ts", source=source).into("copy")
+    handle = app.run(mode="drain")
+    assert handle.wait(60)
+    assert handle.status().counters["ticks"]["rows"] == 2000
+    monkeypatch.setattr(launch, "wall_clock", lambda: began + 1_000_000)
+    assert app.run(mode="batch").frame("copy").height == 3000

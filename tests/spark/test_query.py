@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
+from click.testing import CliRunner
 
 import waterclock as wc
 from waterclock.asking import query as asking
+from waterclock.batch import history
 from waterclock.catalog import Catalog
+from waterclock.cli import progress
+from waterclock.cli.main import main
 
 pytestmark = pytest.mark.spark
 QUESTIONS = (
@@ -53,6 +58,20 @@ def test_the_same_answers(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def _sorted(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.sort(rows.columns)
+
+
+def test_progress_is_shown_beside_the_answer(store: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[str, int, int]] = []
+    monkeypatch.setattr(history, "CHUNK", 10)
+    monkeypatch.setattr(history, "read", lambda *step: told.append(step))  # too short to be seen
+    monkeypatch.setattr(progress, "LOOK_EVERY", 0.001)
+    monkeypatch.setattr(progress, "PLAIN_EVERY", 0.0)
+    words = ["query", QUESTIONS[1], "--store", str(store), "--format", "csv", "--on", "spark", "--master", "local[2]"]
+    shown = CliRunner().invoke(main, words)
+    assert shown.exit_code == 0, shown.output
+    assert sorted(shown.stdout.splitlines()) == ["u0,34,1683", "u1,33,1617", "u2,33,1650", "user,n,total"]
+    assert told == [("clicks", 0, 100), ("clicks", 50, 100), ("clicks", 100, 100), ("clicks", 100, 100)]
+    assert re.search(r"query: stage \d+ of Spark \[[# ]{20}\] \d+% of \d+ tasks", shown.stderr)
 
 
 def test_what_is_attached_gives_the_same_in_batch(store: Path) -> None:

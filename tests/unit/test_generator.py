@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import waterclock as wc
+from waterclock import launch
 from waterclock.connect.base import Chunk
 from waterclock.connect.generator import GeneratorReader, event_time, numbered
 from waterclock.runtime.log import StreamReader
@@ -122,3 +123,23 @@ def test_a_failing_function_names_the_stream(make_app: Callable[..., wc.App]) ->
     app.stream("numbers", SCHEMA, time="ts", source=broken).tumbling("1s").agg(n=wc.count()).into("out")
     with pytest.raises(wc.RunError, match=r"source of 'numbers' failed: ColumnNotFoundError"):
         app.run("offline")
+
+
+def test_a_run_that_ends_takes_what_was_due_when_it_began(
+    make_app: Callable[..., wc.App], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a stream without an end, however long the run takes; the next run goes on."""
+
+    def app(start: int | None) -> wc.App:
+        made = make_app(store=f"store {start}", epoch_rows=100)
+        source = wc.generate(make, rate=1000, start=start, batch=10)
+        made.stream("numbers", SCHEMA, time="ts", source=source).filter(wc.col("even")).into("evens")
+        return made
+
+    for seconds in (1, 1, 3):
+        monkeypatch.setattr(launch, "wall_clock", lambda at=seconds: START + at * 1_000_000)
+        status = app(START).run("offline").status()
+        assert status.counters["numbers"]["rows"] == seconds * 1000
+        assert status.vertices[0].rows_out == seconds * 500
+    monkeypatch.undo()
+    assert app(None).run("offline").status().counters["numbers"].get("rows", 0) == 0

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import sys
+import threading
 
 import pytest
 
+from waterclock.batch.steps import Step
 from waterclock.cli import progress as module
 from waterclock.cli.live import ERASE
-from waterclock.cli.progress import progress
+from waterclock.cli.progress import progress, spark_progress
 
 
 class Terminal(io.StringIO):
@@ -68,3 +70,31 @@ def test_quiet(monkeypatch: pytest.MonkeyPatch, stream: type[io.StringIO]) -> No
     with progress("reading", 2, quiet=True) as bar:
         bar.advance()
     assert sys.stderr.getvalue() == ""  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_steps_of_spark(monkeypatch: pytest.MonkeyPatch, quiet: bool) -> None:
+    """One line, whose end is that of the step; nothing of it is left for what is printed behind it."""
+    shown = threading.Event()
+    steps = iter([Step("reading clicks", 10, 40, "rows"), None, *[Step("stage 3 of Spark", 1, 2, "tasks")] * 3])
+
+    def step() -> Step | None:
+        found = next(steps, None)
+        if found is None and "stage 3" in written.getvalue():
+            shown.set()
+        return found
+
+    written = Terminal()
+    monkeypatch.setattr(module, "LOOK_EVERY", 0.001)
+    monkeypatch.setattr(module, "DRAW_EVERY", 0.0)
+    monkeypatch.setattr(module, "step", step)
+    monkeypatch.setattr(sys, "stderr", written)
+    with spark_progress("query", quiet):
+        assert shown.wait(0.01 if quiet else 10) != quiet
+    if quiet:
+        assert written.getvalue() == ""
+        return
+    assert f"{ERASE}query: reading clicks [#####               ] 25% of 40 rows" in written.getvalue()
+    assert f"{ERASE}query: stage 3 of Spark [##########          ] 50% of 2 tasks" in written.getvalue()
+    assert " left" in written.getvalue()
+    assert written.getvalue().endswith(ERASE)

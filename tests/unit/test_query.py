@@ -158,6 +158,8 @@ def test_state_as_of_an_epoch(store: Path, make_app: MakeApp) -> None:
     [
         ("SELECT cost FROM click", r"SQL\.UNKNOWN_NAME.*click(.|\n)*\^~~~~(.|\n)*Did you mean clicks"),
         ("SELECT coast FROM clicks", r"SQL\.UNKNOWN_COLUMN(.|\n)*\^~~~~(.|\n)*Did you mean cost"),
+        ("SELECT cost FROM clicks WHERE valid_from > NOW()", r"SQL\.UNKNOWN_COLUMN(.|\n)*Did you mean START\(\)"),
+        ("SELECT cost FROM clicks ORDER BY valid_to", r"SQL\.UNKNOWN_COLUMN(.|\n)*Did you mean END\(\)"),
         ("SELECT cost FROM clicks WHERE", r"SQL\.SYNTAX"),
         ("OUTPUT clicks TO console()", r"QUERY\.NOT_A_QUERY.*OUTPUT"),
         ("a = SELECT cost FROM clicks", r"QUERY\.NOT_A_QUERY.*with a name"),

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import duckdb
 import polars as pl
 import pytest
 from click.testing import CliRunner
@@ -37,6 +38,41 @@ def test_a_merged_stream_is_opened_with_polars(make_app: MakeApp, tmp_path: Path
     assert [file["path"] for file in json.loads(shown.output)] == [str(merged.path), str(rest.path)]
     shown = CliRunner().invoke(main, ["files", "numbers", "--store", str(tmp_path / "store")])
     assert str(merged.path) in shown.output
+
+
+def test_what_duckdb_reads_is_what_a_question_gives(make_app: MakeApp, tmp_path: Path) -> None:
+    store, app = tmp_path / "store", make_app()
+    kinds = {"n": int, "name": str, "tags": "array<string>", "t": "timestamp", "until": "timestamp"}
+    stream = app.stream("numbers", kinds, time="t", end="until", retention="250us")
+    stream.filter(wc.col("n") < 0).into("none")
+    for n in range(48):
+        row = {"name": f"n{n % 3}" if n % 4 else None, "tags": ["ä", None], "until": 10 * n + 5 if n % 5 else None}
+        stream.push([{"n": n, "t": 10 * n, **row}])
+
+    def unmerged() -> str:
+        shown = CliRunner().invoke(main, ["files", "numbers", "--store", str(store)])
+        assert shown.exit_code == 0, shown.output
+        return shown.stderr
+
+    assert unmerged().startswith("48 of 48 events are not in Parquet yet")
+    with pytest.raises(duckdb.InvalidInputException, match="No magic bytes"):
+        duckdb.read_parquet([str(file.path) for file in wc.files_of(store, "numbers")])
+    app.run(mode="offline")
+    for _ in range(2):
+        assert CliRunner().invoke(main, ["gc", "--store", str(store)]).exit_code == 0
+    files = wc.files_of(store, "numbers")
+    merged = [file for file in files if file.format == "parquet"]
+    assert files[0].first > 0, "retention has removed events"
+    found = duckdb.sql(
+        f"""SELECT make_timestamptz(_vs) AS valid_from,
+                   make_timestamptz(nullif(_ve, 9223372036854775807)) AS valid_to, * EXCLUDE (_vs, _ve)
+            FROM read_parquet({[str(file.path) for file in merged]}) ORDER BY _vs"""
+    ).pl()
+    asked = wc.query(store, "SELECT * FROM numbers")
+    assert found.rows() == asked.rows()[: found.height]
+    late = sum(file.rows for file in files if file not in merged)
+    assert unmerged().startswith(f"{late} of {asked.height} events")
+    assert (found.height, late) == (sum(file.rows for file in merged), asked.height - found.height)
 
 
 def test_files_that_are_read_in_place(make_app: MakeApp, tmp_path: Path) -> None:

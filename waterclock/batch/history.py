@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from waterclock.batch.expressions import big, quoted
+from waterclock.batch.steps import read
 from waterclock.catalog import Catalog, Filter
 from waterclock.errors import StoreError
 from waterclock.expr import to_polars
@@ -70,6 +71,7 @@ def of_stream(catalog: Catalog, stream: str, filters: Sequence[Filter], into: Pa
     pending: list[pl.LazyFrame] = []
     rows = 0
     into.mkdir(parents=True)
+    read(stream, 0, row.next)
 
     def copy() -> None:
         path = into / f"{len(copied):06d}.parquet"
@@ -92,8 +94,10 @@ def of_stream(catalog: Catalog, stream: str, filters: Sequence[Filter], into: Pa
         if rows >= CHUNK:
             copy()
             rows = 0
+            read(stream, segment.end, row.next)
     if pending or not (copied or in_place):
         copy()
+    read(stream, row.next, row.next)
     life = _life(row.declaration) if in_place else ""
     return History(row.next, copied, in_place, row.declaration.schema.names, life)
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
 
+from waterclock.batch.steps import step
 from waterclock.cli.live import ERASE, PLAIN_EVERY
 from waterclock.cli.show import brief, seconds
 
@@ -42,6 +43,9 @@ class progress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
         if self._terminal and self._shown:
             self._write(ERASE)
 
@@ -79,23 +83,19 @@ class progress:
 
 @contextmanager
 def spark_progress(label: str, quiet: bool) -> Iterator[None]:
-    """The stages that Spark runs, one after another: how many will follow is not known, so each has its own end."""
+    """The steps of a batch run or a question on Spark, one after another, each with its own end."""
     stop = threading.Event()
 
     def watch() -> None:
-        from waterclock.batch.spark.stages import running  # Java is needed only here
-
-        stage, bar = -1, progress(label, None)
+        what, bar = "", progress(label, None)
         while not stop.wait(LOOK_EVERY):
-            found = running()
+            found = step()
+            if found is not None and found.what != what:
+                bar.close()
+                what, bar = found.what, progress(f"{label}: {found.what}", found.total, unit=found.unit)
             if found is not None:
-                if found.stage != stage:
-                    stage, bar = (
-                        found.stage,
-                        progress(f"{label}: stage {found.stage} of Spark", found.tasks, unit="tasks"),
-                    )
                 bar.advance(found.done - bar.done)
-        bar.__exit__(None, None, None)
+        bar.close()
 
     thread = threading.Thread(target=watch, name="progress", daemon=True)
     if not quiet:

@@ -14,6 +14,7 @@ from waterclock.asking.query import query as answer
 from waterclock.cli import show
 from waterclock.cli.file import given
 from waterclock.cli.look import text_of
+from waterclock.cli.progress import spark_progress
 from waterclock.connect.validity import texts
 from waterclock.errors import ConfigError
 
@@ -31,10 +32,11 @@ NICE = 10
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most so many rows.")
 @click.option("--param", "params", multiple=True, metavar="NAME=VALUE", help="A value for :name in the question.")
 @click.option("--on", type=click.Choice(PLACES), default="auto", show_default=True, help="Where it is answered.")
+@click.option("--master", default="local[*]", show_default=True, metavar="M", help="Spark's, if it is answered there.")
 @click.option("--all", "scan_all", is_flag=True, help="Read a large stream from its beginning to its end.")
 def query(
     question: str, store: str, as_of: str | None, form: str, limit: int | None, params: tuple[str, ...], on: str,
-    scan_all: bool,
+    master: str, scan_all: bool,
 ) -> None:  # fmt: skip
     """Answer a QUESTION in SQL about streams, outputs and state (state.NAME).
 
@@ -46,14 +48,19 @@ def query(
     waterclock query "SELECT * FROM state.per_user" --as-of "snapshot before-upgrade" --format csv
     """
     os.nice(NICE)
-    options: dict[str, Any] = {"as_of": as_of, "on": on, "limit": limit, "params": given(params)}
+    options: dict[str, Any] = {"as_of": as_of, "on": on, "limit": limit, "params": given(params), "master": master}
+
+    def answered(scan_all: bool) -> pl.DataFrame:
+        with spark_progress("query", quiet=False):
+            return answer(store, question, scan_all=scan_all, **options)
+
     try:
-        rows = answer(store, question, scan_all=scan_all, **options)
+        rows = answered(scan_all)
     except ConfigError as error:
         if error.code != "QUERY.SCANS_ALL" or not sys.stdin.isatty():
             raise
         click.confirm(f"{error.message} Go on?", abort=True, err=True)
-        rows = answer(store, question, scan_all=True, **options)
+        rows = answered(True)
     if form == "json":
         click.echo(texts(rows).write_ndjson(), nl=False)
     elif form == "csv":

@@ -10,11 +10,17 @@ from waterclock.time import FOREVER
 
 
 class Pump:
-    """One source. It stays at most ``backlog`` events ahead of the slowest vertex that reads the stream."""
+    """One source. It stays at most ``backlog`` events ahead of the slowest vertex that reads the stream.
+
+    ``began`` is when a run began that ends by itself: it takes what was due then, or else a source that never ends
+    would decide by chance when it is over.
+    """
 
     poll = 0.05
 
-    def __init__(self, store: Store, stream: str, source: Source, consumers: list[str], backlog: int) -> None:
+    def __init__(
+        self, store: Store, stream: str, source: Source, consumers: list[str], backlog: int, began: int | None = None
+    ) -> None:
         self.name = f"source {stream}"
         self.stream = stream
         self.exhausted = False
@@ -25,10 +31,11 @@ class Pump:
         self._log = StreamLog(store, stream, store.lease)
         self._consumers = consumers
         self._backlog = backlog
+        self._began = began
         self._reader = source.open(self._log.row.declaration, self._log.row.position)
         self._stopping = False
         if self._log.row.ended:
-            left = self._reader.poll(self._log.row.cti, wall_clock())
+            left = self._reader.poll(self._log.row.cti, self._now())
             if left is not None:
                 raise DataError("DATA.AFTER_END", stream=stream, where=left.where)
 
@@ -42,7 +49,7 @@ class Pump:
         if self._too_far_ahead():
             return False
         try:
-            chunk = self._reader.poll(self._log.row.cti, wall_clock())
+            chunk = self._reader.poll(self._log.row.cti, self._now())
         except WaterclockError:
             raise
         except Exception as error:
@@ -69,6 +76,9 @@ class Pump:
 
     def close(self) -> None:
         self._reader.close()
+
+    def _now(self) -> int:
+        return wall_clock() if self._began is None or self._reader.waiting else self._began
 
     def _too_far_ahead(self) -> bool:
         if not self._consumers:

@@ -14,6 +14,8 @@ EARLIEST, LATEST = "earliest", "latest"
 
 
 class Options:
+    """All of them are looked at when the first is: what ``.load()`` finds, nobody has to look for in a failed query."""
+
     def __init__(self, given: Mapping[str, str]) -> None:
         self._given = given  # in lower case; with those that Spark itself uses, such as checkpointLocation
         store = self._needed("store", "Name the directory of the store: .option('store', './store').")
@@ -23,23 +25,13 @@ class Options:
         for name in given:
             if name not in map(str.lower, KNOWN) and (guess := did_you_mean(name, list(KNOWN))):
                 raise ConfigError("CONFIG.BAD_OPTION", option=name, value=given[name], fix=guess.strip())
-
-    @property
-    def start(self) -> int:
-        """Of the time that is asked for, ``end`` behind it."""
-        return instant(self._given["from"]) if "from" in self._given else BEGINNING
-
-    @property
-    def end(self) -> int:
-        end = instant(self._given["to"]) if "to" in self._given else FOREVER
-        if end <= self.start:
-            fix = "It is behind the time that 'from' says: rows are read whose lifetime overlaps [from, to)."
-            raise ConfigError("CONFIG.BAD_OPTION", option="to", value=self._given["to"], fix=fix)
-        return end
-
-    @property
-    def where(self) -> str | None:
-        return self._given.get("where")
+        self.start, self.end = self._span()
+        """Of the time that is asked for."""
+        self.where = given.get("where")
+        self.starting = self._starting()
+        """``earliest``, ``latest`` or the number of an event."""
+        self.max_rows = self._number("maxRows", 1, "Write a number, at least 1.") if "maxrows" in given else None
+        """Of a micro-batch."""
 
     def columns(self, kinds: Mapping[str, str]) -> list[str]:
         """Those that are asked for; empty: all."""
@@ -50,18 +42,19 @@ class Options:
                 raise ConfigError("SCHEMA.DUPLICATE_COLUMN", column=name)
         return found
 
-    @property
-    def starting(self) -> str | int:
-        """``earliest``, ``latest`` or the number of an event."""
+    def _span(self) -> tuple[int, int]:
+        start = instant(self._given["from"]) if "from" in self._given else BEGINNING
+        end = instant(self._given["to"]) if "to" in self._given else FOREVER
+        if end <= start:
+            fix = "It is not behind the time that 'from' says: rows are read whose lifetime overlaps [from, to)."
+            raise ConfigError("CONFIG.BAD_OPTION", option="to", value=self._given.get("to"), fix=fix)
+        return start, end
+
+    def _starting(self) -> str | int:
         value = self._given.get("starting", EARLIEST)
         if value in (EARLIEST, LATEST):
             return value
         return self._number("starting", 0, "Choose one of: earliest, latest, the number of an event.")
-
-    @property
-    def max_rows(self) -> int | None:
-        """Of a micro-batch."""
-        return self._number("maxRows", 1, "Write a number, at least 1.") if "maxrows" in self._given else None
 
     def _needed(self, name: str, fix: str) -> str:
         if not self._given.get(name):

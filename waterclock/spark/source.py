@@ -11,6 +11,7 @@ from pyspark.sql.types import StructType
 from waterclock.batch.expressions import quoted
 from waterclock.catalog import Catalog, StreamRow
 from waterclock.errors import ConfigError
+from waterclock.lang.sql.predicate import predicate
 from waterclock.spark.options import Options
 from waterclock.spark.read import BatchReader, Rows, columns_of
 from waterclock.spark.stream import OffsetReader
@@ -26,8 +27,11 @@ class WaterclockSource(DataSource):
 
     def schema(self) -> str:
         options = Options(self.options)
-        kinds = columns_of(self._found(options).declaration)
+        declaration = self._found(options).declaration
+        kinds = columns_of(declaration)
         columns = options.columns(kinds) or list(kinds)
+        if options.where is not None:
+            predicate(options.where, declaration.name, declaration.schema)
         return ", ".join(f"{quoted(name)} {kinds[name]}" for name in columns)
 
     def reader(self, schema: StructType) -> BatchReader:

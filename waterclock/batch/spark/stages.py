@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from py4j.protocol import Py4JError
 from pyspark import SparkContext
 
-
-class Running(NamedTuple):
-    stage: int
-    done: int
-    tasks: int
+from waterclock.batch.steps import Step
 
 
-def running() -> Running | None:
+def running() -> Step | None:
     """The newest stage that runs and how many of its tasks are done; None if none does."""
     context = SparkContext._active_spark_context
     if context is None or getattr(context, "_jsc", None) is None:  # not yet, or no longer
@@ -25,4 +19,6 @@ def running() -> Running | None:
     except (Py4JError, OSError):
         return None  # it is ending
     newest = max((stage for stage in found if stage is not None), key=lambda stage: stage.stageId, default=None)
-    return None if newest is None else Running(newest.stageId, newest.numCompletedTasks, newest.numTasks)
+    if newest is None:
+        return None
+    return Step(f"stage {newest.stageId} of Spark", newest.numCompletedTasks, newest.numTasks, "tasks")

@@ -10,6 +10,9 @@ from waterclock.lang.sql.names import listed, match, nearest
 from waterclock.lang.sql.source import Span
 from waterclock.plan import Node
 
+LIFETIME = {"valid_from": " Did you mean START()?", "valid_to": " Did you mean END()?"}
+"""Results have columns of these names, so people ask for them."""
+
 
 @dataclass(frozen=True)
 class Column:
@@ -73,7 +76,7 @@ class Rows:
         where = " or ".join(relation.alias for relation in relations)
         raise context.error(
             "SQL.UNKNOWN_COLUMN", name.span, column=name.last, where=where, choices=listed(names),
-            guess=nearest(name.last, names),
+            guess=LIFETIME.get(name.last.lower()) or nearest(name.last, names),
         )  # fmt: skip
 
     def relation(self, context: Context, alias: str, span: Span) -> Visible:
