@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -95,6 +95,10 @@ class Pairs:
     @property
     def folder(self) -> Path:
         return ROOT / f"pairs-{self.rows}-{self.file_rows}-{self.seconds}-{self.behind}-{self.seed}"
+
+    def of(self, rows: int) -> Pairs:
+        """The same streams, shorter or longer."""
+        return replace(self, rows=rows, seconds=self.seconds * rows // self.rows)
 
     @property
     def unmatched(self) -> int:

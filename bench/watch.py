@@ -27,9 +27,11 @@ def commits(catalog: Catalog, pause: float, name: str = VERTEX) -> None:
     seen: list[tuple[float, int]] = []
     state: list[int] = []
     started: float | None = None
+    there = False
     while True:
         last_look = over.is_set()
-        if any(vertex.name == name for vertex in catalog.epochs.vertices()):
+        there = there or any(vertex.name == name for vertex in catalog.epochs.vertices())
+        if there:
             taken = sum(catalog.epochs.snapshot(name).positions.values())
             if started is None and catalog.epochs.pending(name) is not None:
                 started = time.time()

@@ -14,7 +14,7 @@ import pytest
 import waterclock as wc
 from waterclock.catalog import Catalog
 from waterclock.connect.files import FileReader, files
-from waterclock.runtime.log import StreamReader
+from waterclock.runtime.log import StreamLog, StreamReader
 from waterclock.schema import Schema
 from waterclock.streams import Declaration
 from waterclock.time import BEGINNING
@@ -103,6 +103,34 @@ def test_in_place_gives_the_same_as_a_copy(make_app: MakeApp, tmp_path: Path, su
     assert list((tmp_path / "copied/streams").glob("in/*"))
     for stream in ("in", "out"):
         assert taken(tmp_path / "placed", stream).equals(taken(tmp_path / "copied", stream))
+
+
+def test_files_in_place_are_taken_together_and_time_moves_with_each(
+    make_app: MakeApp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last one is late behind the others' time: it is told apart row by row, as if each had come alone."""
+    for number, start in enumerate((0, 5, 10, 3)):
+        rows(start).write_parquet(tmp_path / f"{number}.parquet")
+    commits: list[int] = []
+    commit = StreamLog._commit
+    monkeypatch.setattr(StreamLog, "_commit", lambda *given: commits.append(len(given[1])) or commit(*given))
+    handle = run(make_app, wc.files(tmp_path / "*.parquet"), late="drop")
+    assert commits[:2] == [3, 0]
+    assert taken(tmp_path / "store").equals(rows(0, 15))
+    assert handle.status().counters["in"] == {"rows": 15, "late_dropped": 5}
+    catalog = Catalog.open(tmp_path / "store")
+    segments = catalog.streams.segments("in", 0, 15)
+    assert [segment.cti - 1_700_000_000_000_000 for segment in segments] == [4_000_000, 9_000_000, 14_000_000]
+    catalog.close()
+
+
+def test_files_before_one_that_cannot_be_read_are_taken(make_app: MakeApp, tmp_path: Path) -> None:
+    for number in range(3):
+        rows(5 * number).write_parquet(tmp_path / f"{number}.parquet")
+    (tmp_path / "2.parquet").write_bytes(b"PAR1 is not enough")
+    with pytest.raises(wc.DataError, match=r"DATA\.UNREADABLE.*2\.parquet"):
+        run(make_app, wc.files(tmp_path / "*.parquet"))
+    assert taken(tmp_path / "store").equals(rows(0, 10))
 
 
 def test_only_what_statistics_prove_is_read_in_place(tmp_path: Path) -> None:

@@ -104,6 +104,31 @@ class StreamLog:
         with self._lock:
             return self._append(chunk, _KEEP if keep_position else chunk.position)
 
+    def append_in_place(self, chunks: Sequence[Chunk]) -> int:
+        """Takes files that are read in place, in one commit, and says how many: the first ones whose rows all fit."""
+        with self._lock:
+            while not self.row.ended:
+                segments = self._segments_of(chunks)
+                if not segments:
+                    break
+                counters = {"rows": sum(segment.rows for segment in segments)}
+                if self._commit(segments, segments[-1].cti, chunks[len(segments) - 1].position, counters, {}):
+                    return len(segments)
+                self._look()
+            return 0
+
+    def _segments_of(self, chunks: Sequence[Chunk]) -> list[Segment]:
+        declaration, at, cti, now = self.row.declaration, self.row.next, self.row.cti, self._clock()
+        found: list[Segment] = []
+        for chunk in chunks:
+            file = chunk.external
+            if file is None or not extent_fits(declaration, file.least_vs, file.greatest_vs, cti, now):
+                break
+            cti = max(cti, declaration.reached(file.greatest_vs))
+            found.append(_in_place(file, at, cti))
+            at += file.rows
+        return found
+
     def advance(self, cti: int) -> None:
         """Moves the stream's time without events; ``FOREVER`` ends it."""
         with self._lock:
@@ -153,12 +178,9 @@ class StreamLog:
             if self.row.ended:
                 raise DataError("DATA.STREAM_ENDED", stream=self.name, store=self.store.root)
             declaration, first, cti, now = self.row.declaration, self.row.next, self.row.cti, self._clock()
-            external, rows, written = chunk.external, chunk.rows, chunk.written
-            if external is not None and not extent_fits(
-                declaration, external.least_vs, external.greatest_vs, cti, now
-            ):  # time moved since the source looked: its rows are told apart one by one
-                rows = scan_external(Path(external.path), external.format, declaration).collect()
-                external = None
+            rows, written = chunk.rows, chunk.written
+            if chunk.external is not None:  # not all of its rows fit: they are told apart one by one
+                rows = scan_external(Path(chunk.external.path), chunk.external.format, declaration).collect()
             if written and not self._fits(written, now):
                 names = declaration.schema.names
                 rows = pl.concat(read(self.store.root, file.blob).select(names) for file in written)
@@ -167,11 +189,7 @@ class StreamLog:
             sides: dict[str, pl.DataFrame] = {}
             bad = list(chunk.rejected)
             counters: dict[str, int] = {}
-            if external is not None:
-                cti = max(cti, declaration.reached(external.greatest_vs))
-                segments.append(_in_place(external, first, cti))
-                counters = {"rows": external.rows}
-            elif written:
+            if written:
                 cti = max(cti, declaration.reached(_span(written)[1]))
                 segments = _ready(written, first, self.row.cti, cti)
                 counters = {"rows": sum(file.rows for file in written)}

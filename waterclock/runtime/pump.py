@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from waterclock.connect.base import Source
+from waterclock.connect.base import Chunk, Source
 from waterclock.errors import DataError, RunError, WaterclockError
 from waterclock.runtime.log import StreamLog, wall_clock
 from waterclock.runtime.store import Store
 from waterclock.time import FOREVER
+
+TOGETHER = 16
+"""Files at most that become part of a stream in one commit."""
 
 
 class Pump:
@@ -49,15 +52,16 @@ class Pump:
         if self._too_far_ahead():
             return False
         try:
-            chunk = self._reader.poll(self._log.row.cti, self._now())
+            chunks = self._poll()
         except WaterclockError:
             raise
         except Exception as error:
             raise RunError(
                 "RUN.SOURCE_FAILED", stream=self.stream, reason=f"{type(error).__name__}: {error}"
             ) from error
-        if chunk is not None:
-            self._log.append(chunk)
+        if chunks:
+            for chunk in chunks[self._log.append_in_place(chunks) :]:
+                self._log.append(chunk)
             self.exhausted = self.empty = False
             return True
         self.empty = True
@@ -66,6 +70,29 @@ class Pump:
         # A paced source with an end says that it only waits for the clock: a drain waits with it.
         self.exhausted = not self._reader.waiting
         return False
+
+    def _poll(self) -> list[Chunk]:
+        """A chunk, or several that are files read in place: one commit, which costs more than they do, takes them all.
+
+        One that cannot be read is told when those before it have been taken.
+        """
+        found: list[Chunk] = []
+        cti, rows = self._log.row.cti, 0
+        while True:
+            try:
+                chunk = self._reader.poll(cti, self._now())
+            except Exception:
+                if not found:
+                    raise
+                return found
+            if chunk is not None:
+                found.append(chunk)
+            if chunk is None or chunk.external is None:
+                return found
+            rows += chunk.external.rows
+            if len(found) == TOGETHER or rows >= self._backlog // 4:
+                return found
+            cti = max(cti, self._log.row.declaration.reached(chunk.external.greatest_vs))
 
     def is_quiet(self) -> bool:
         """Nothing was there at the last look, and nothing will come by itself."""
