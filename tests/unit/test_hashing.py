@@ -61,7 +61,18 @@ def test_structs_are_chained_as_columns_are() -> None:
 
 
 def _column_of(frame: pl.DataFrame) -> list[int]:
-    return [int(value) for value in _column(frame["v"])]
+    return [int(value) for value in _column(frame["v"])(slice(None))]
+
+
+def test_blocks_do_not_show() -> None:
+    """Rows are hashed some thousands at a time."""
+    numbers = pl.int_range(40_000, eager=True)
+    frame = pl.DataFrame(
+        {"i": pl.select(pl.when(numbers % 7 > 0).then(numbers)).to_series(), "s": numbers.cast(pl.String)}
+    )
+    parts = [frame[at : at + 1000] for at in range(0, frame.height, 1000)]
+    assert list(hash_rows(frame, ["i", "s"])) == [value for part in parts for value in hash_rows(part, ["i", "s"])]
+    assert digest(frame) == sum(digest(part) for part in parts) % 2**64
 
 
 def test_columns_are_chained_in_order() -> None:
