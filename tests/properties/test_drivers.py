@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import waterclock as wc
+from tests.properties.test_app import quick
 from tests.recovery.harness import bag
 from waterclock import launch
 from waterclock.catalog import Catalog, Observer
@@ -91,7 +92,7 @@ STEPS = {"turn": 70, "push": 14, "sync": 3, "tidy": 2, "roll back": 5, "leave": 
 """What may happen next, and how often."""
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(quick(100), derandomize=False, suppress_health_check=list(HealthCheck))
 @given(st.integers(0, 2**32), st.integers(0, 600))
 def test_any_order_of_turns_gives_each_row_once(seed: int, number: int) -> None:
     choose = random.Random(seed)

@@ -26,7 +26,7 @@ from waterclock.time import BEGINNING
 
 pytestmark = pytest.mark.spark
 
-PLANS = 8
+PLANS = 5
 """Over the same streams: opening these costs as much as a small plan."""
 World = tuple[dict[str, list[Event]], dict[str, int]]
 """Two streams, and their last finite CTIs."""
