@@ -25,8 +25,13 @@ def _values(streams: list[wc.Stream], given: Given) -> wc.Stream:
     return left.join(right, on="key")
 
 
+def _payloads(stream: wc.Stream) -> wc.Stream:
+    """A result has both payloads and the common lifetime, as in the other engine's query."""
+    return stream.select("key", "payload")
+
+
 QUERIES: dict[str, Callable[[list[wc.Stream], Given], wc.Stream]] = {
-    "join": lambda streams, given: streams[0].join(streams[1], on="key"),
+    "join": lambda streams, given: _payloads(streams[0]).join(_payloads(streams[1]), on="key"),
     "join of values": _values,
     "anti join": lambda streams, given: streams[0].anti_join(streams[1].select("key"), on="key"),
     "clip join": lambda streams, given: streams[0].clip_join(streams[1].select("key"), on="key"),

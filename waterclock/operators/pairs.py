@@ -26,7 +26,7 @@ from waterclock.time import FOREVER
 
 CHUNK = 2_000_000
 """Candidates that are looked at together."""
-_ALIKE = 8
+_ALIKE = 32
 """Sides of which one has at most so many times the rows of the other are walked through together."""
 _LOOSE = 4
 """With more candidates per row than this, rows of very different durations are searched apart."""

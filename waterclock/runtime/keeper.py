@@ -27,8 +27,8 @@ FULL = 128 << 20
 """Segments of this many bytes are not merged further."""
 LARGE = 4 << 20
 """Segments of this many bytes wait until the app has time: they do no harm but take space."""
-MOST_LARGE = 64
-"""But no more of them than this."""
+MOST_LARGE = 4 << 30
+"""But no more bytes of them than this."""
 ORPHAN_AGE = 2 * NAMED_WITHIN
 """A growing file that nobody names is removed when it is this old: another process may be about to commit to it."""
 GRACE = 5.0
@@ -135,8 +135,9 @@ class Keeper:
         delivered, held = catalog.sinks.delivered(), catalog.snapshots.held()
         vertices = catalog.epochs.vertices()
         before, self._busy = self._busy, {vertex.name: vertex.epoch for vertex in vertices}
-        idle = before == self._busy
         others = self._busy.keys() - set(self._vertices)  # of other apps, which merge theirs
+        # A long epoch is not idleness.
+        idle = before == self._busy and not any(map(catalog.epochs.unfinished, self._vertices))
         for vertex in vertices:
             if vertex.name in self._vertices:
                 needed = [each.get(vertex.name, vertex.durable) for each in ({}, delivered, held)]
@@ -246,7 +247,7 @@ class Keeper:
 def pick_group(segments: list[Segment], floor: int, idle: bool) -> list[Segment]:
     """The first group of neighbours of one level that is worth merging; of large ones only when there is time."""
     large = [s for s in segments if s.external is None and s.blob is not None and s.blob.length >= LARGE]
-    waiting = not idle and len(large) <= MOST_LARGE
+    waiting = not idle and sum(s.blob.length for s in large if s.blob) <= MOST_LARGE
     group: list[Segment] = []
     for segment in segments:
         full = segment.blob is None or segment.blob.length >= FULL

@@ -40,6 +40,6 @@ def _positions(hashes: np.ndarray) -> pl.Series | None:
     if np.unique(hashes[:_SAMPLE]).size < hashes[:_SAMPLE].size:
         return None
     mask = np.uint64((1 << max(1, (hashes.size - 1).bit_length())) - 1)
-    order = pl.Series((hashes & ~mask) | np.arange(hashes.size, dtype=np.uint64)).sort().to_numpy() & mask
+    order = np.sort((hashes & ~mask) | np.arange(hashes.size, dtype=np.uint64)) & mask
     found = hashes[order.view(np.int64)]  # NumPy would cast any other kind of positions
     return pl.Series(order.astype(np.uint32)) if (found[1:] > found[:-1]).all() else None
