@@ -39,7 +39,13 @@ def _positions(hashes: np.ndarray) -> pl.Series | None:
     """
     if np.unique(hashes[:_SAMPLE]).size < hashes[:_SAMPLE].size:
         return None
-    mask = np.uint64((1 << max(1, (hashes.size - 1).bit_length())) - 1)
-    order = np.sort((hashes & ~mask) | np.arange(hashes.size, dtype=np.uint64)) & mask
-    found = hashes[order.view(np.int64)]  # NumPy would cast any other kind of positions
-    return pl.Series(order.astype(np.uint32)) if (found[1:] > found[:-1]).all() else None
+    bits = max(1, (hashes.size - 1).bit_length())
+    mask = np.uint64((1 << bits) - 1)
+    placed = np.sort((hashes & ~mask) | np.arange(hashes.size, dtype=np.uint64))
+    order = placed & mask
+    placed >>= np.uint64(bits)
+    if not (placed[1:] > placed[:-1]).all():  # what the positions have taken the place of may decide
+        found = hashes[order.view(np.int64)]  # NumPy would cast any other kind of positions
+        if not (found[1:] > found[:-1]).all():
+            return None
+    return pl.Series(order.astype(np.uint32))
