@@ -53,7 +53,7 @@ def waterclock(query: Query, beside: Beside | None = None) -> dict[str, Any]:
             {"query": query.name, "options": query.options, "inputs": inputs, "epoch_rows": query.epoch_rows,
              "schema": "pairs" if isinstance(query.data, Pairs) else "events", "store": str(here / "store"),
              "log": str(here / "log.txt")},
-            here, beside,
+            here, beside, query.folders(),
         )  # fmt: skip
         compare(output(here / "store"), query.answer(), f"waterclock {query.name} {query.epoch_rows}")
     return result

@@ -15,7 +15,7 @@ from waterclock.catalog import Catalog
 def drain(app: wc.App, log: Path, vertex: str = VERTEX) -> dict[str, Any]:
     """Runs the app until its input is used up; gives what was seen from outside and what the app says of itself."""
     Catalog.open(app.store, create=True).close()
-    watcher = start("bench.watch", {"store": app.store, "what": "commits", "pause": 0.005, "vertex": vertex}, log)
+    watcher = start("bench.watch", {"store": app.store, "what": "commits", "pause": 0.02, "vertex": vertex}, log)
     hear(watcher, "ready")
     before = time.time()
     handle = app.run(mode="drain")

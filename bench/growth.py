@@ -113,7 +113,7 @@ def _settings(sizes: Sizes) -> list[str]:
 
 
 NOTES = [
-    "the time of an epoch is that from commit to commit, seen by another process every 5 ms",
+    "the time of an epoch is that from commit to commit, seen by another process every 20 ms",
     "the input is the same for S and for ten times S, and so is the number of results of a join epoch",
     f"hopping closes a window in every epoch (S), or one of {TIMES} times as many keys in every {TIMES}th ({TIMES} S): "
     "on average the same number of results, which only the mean shows",

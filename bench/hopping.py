@@ -53,7 +53,7 @@ def waterclock_run(sizes: Sizes, epoch_rows: int, into: Runs) -> None:
             "bench.hopping_waterclock",
             {"store": str(here / "store"), "files": str(folder / "in" / "*.parquet"), "epoch_rows": epoch_rows,
              "target": str(here / "found.parquet"), "log": str(here / "log.txt")},
-            here,
+            here, reads=[folder],
         )  # fmt: skip
         compare(pl.read_parquet(here / "found.parquet"), hopping_answer(sizes.events), f"waterclock {epoch_rows}")
     commits = [(float(at), int(rows)) for at, rows in result["commits"]]
@@ -75,7 +75,7 @@ def spark_run(sizes: Sizes, epoch_rows: int, state: str, into: Runs) -> None:
             "bench.hopping_spark",
             {"folder": str(folder / "in"), "files": epoch_rows // events.file_rows, "state": state,
              "target": str(here / "out"), "checkpoint": str(here / "checkpoint")},
-            here,
+            here, reads=[folder],
         )  # fmt: skip
         wanted = closed_by(hopping_answer(events), last_watermark(folder))
         compare(pl.read_parquet(here / "out" / "*.parquet"), wanted, f"Structured Streaming {epoch_rows} {state}")
@@ -102,7 +102,7 @@ def polars_run(sizes: Sizes) -> float:
     folder = event_files(sizes.events)
     with scratch() as here:
         given = {"files": str(folder / "in" / "*.parquet"), "target": str(here / "found.parquet")}
-        result = run("bench.hopping_polars", given, here)
+        result = run("bench.hopping_polars", given, here, reads=[folder])
         compare(pl.read_parquet(here / "found.parquet"), hopping_answer(sizes.events), "polars")
     return sizes.events.rows / float(result["seconds"])
 
@@ -166,7 +166,7 @@ NOTES = [
     "commit of the last "
     "batch with rows, divided by the time between these two commits",
     "commit times are taken outside the engines: Waterclock's by another process that looks into the catalog "
-    "every 5 ms; "
+    "every 20 ms; "
     "Structured Streaming's are the modification times of the files in its checkpoint's commits folder",
     "not included: start of Python, JVM and session, the first batch, and what closes the last windows behind the last "
     "rows (Structured Streaming's last batch without rows; Waterclock's end of stream, unless it falls into the "

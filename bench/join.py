@@ -84,12 +84,13 @@ def waterclock_drain(pairs: Pairs, epoch_rows: int) -> Drained:
 
 def spark_drain(pairs: Pairs, epoch_rows: int, state: str, version: int) -> Drained:
     settings = {"spark.sql.streaming.join.stateFormatVersion": str(version), **MORE_SETTINGS, **HEAP}
+    folder = pair_files(pairs)
     with scratch() as here:
         result = run(
             "bench.join_spark",
-            {"folder": str(pair_files(pairs)), "files": epoch_rows // pairs.file_rows, "state": state, "lives": LIVES,
+            {"folder": str(folder), "files": epoch_rows // pairs.file_rows, "state": state, "lives": LIVES,
              "settings": settings, "target": str(here / "out"), "checkpoint": str(here / "checkpoint")},
-            here,
+            here, reads=[folder],
         )  # fmt: skip
         if result["format"] != version:  # Spark may fall back to another one without a word
             raise ValueError(f"asked for state format {version}, Structured Streaming used {result['format']}")

@@ -87,7 +87,7 @@ def waterclock_run(sizes: Sizes, queries: list[Query], here: Path) -> None:
         "bench.nexmark_waterclock",
         {"folder": str(house_files(house)), "stores": str(here), "queries": [query.name for query in queries],
          "epoch_rows": epoch_rows, "log": str(here / "log.txt")},
-        here,
+        here, reads=[house_files(house)],
     )  # fmt: skip
     for query in queries:
         seen = result["queries"][query.name]
@@ -106,7 +106,7 @@ def spark_run(sizes: Sizes, queries: list[Query], state: str, ours: Path) -> dic
             "bench.nexmark_spark",
             {"folder": str(house_files(house)), "files": sizes.epoch_events // house.file_events, "state": state,
              "queries": [query.name for query in queries], "longest": house.longest, "here": str(here)},
-            here,
+            here, reads=[house_files(house)],
         )  # fmt: skip
         for query in queries:
             rows = pl.read_parquet(here / "out" / query.name / "*.parquet")

@@ -336,7 +336,7 @@ def measure(sizes: Sizes, tell: Callable[[str], None]) -> Section:
 
 def _settle() -> None:
     if Settled.wanted:
-        settle()
+        settle(())
 
 
 def _line(outage: Outage) -> str:

@@ -62,7 +62,8 @@ def settings() -> dict[str, str]:
         "spark.executorEnv.MALLOC_MMAP_THRESHOLD_": str(1 << 30),
         "spark.executorEnv.MALLOC_TRIM_THRESHOLD_": str(512 << 20),
         # In huge pages, for rows are looked up all over large frames; and large frames kept as small ones are.
-        "spark.executorEnv._RJEM_MALLOC_CONF": "thp:always,oversize_threshold:0,dirty_decay_ms:5000,muzzy_decay_ms:5000",
+        "spark.executorEnv._RJEM_MALLOC_CONF": "thp:always,oversize_threshold:0,"
+        "dirty_decay_ms:5000,muzzy_decay_ms:5000",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.master.rest.enabled": "false",
