@@ -12,7 +12,7 @@ import pytest
 
 import waterclock as wc
 from waterclock import launch
-from waterclock.catalog import Catalog
+from waterclock.catalog import Catalog, Intent, Range
 from waterclock.connect.base import Chunk
 from waterclock.errors import StoreError
 from waterclock.runtime import keeper
@@ -181,6 +181,33 @@ def test_compacted_streams_open_with_polars_alone(tmp_path: Path, monkeypatch: p
     keeper.Keeper(store, []).tidy()
     keeper.Keeper(store, []).tidy()
     assert sorted(pl.read_parquet(tmp_path / "streams/numbers/*.parquet")["n"].to_list()) == list(range(8))
+
+
+def test_large_segments_wait_until_no_epoch_is_under_way(
+    make_app: Callable[..., wc.App], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (("GROUP", 2), ("LARGE", 1)):
+        monkeypatch.setattr(keeper, name, value)
+    app = make_app()
+    events = app.stream("events", {"n": "bigint"}, time="n")
+    events.select("n").into("same")
+    for number in range(8):
+        events.push([{"n": number}])
+    app.run(mode="offline").wait()
+    catalog = Catalog.open(tmp_path / "store")
+
+    def formats() -> set[str]:
+        tidy = keeper.Keeper(Store(catalog, None), ["same"])
+        for _ in range(2):  # at the second look nothing has changed
+            tidy.tidy()
+        return {segment.blob.format for segment in catalog.streams.segments("events", 0, 8) if segment.blob}
+
+    snapshot, standing = catalog.epochs.snapshot("same"), catalog.epochs.standing("same")
+    inputs = {"events": Range(8, 8, *[snapshot.ctis["events"]] * 2)}
+    assert catalog.epochs.record("same", Intent(snapshot.epoch + 1, inputs, 1, ()), standing.generation) is not None
+    assert formats() == {"arrow"}, "the epoch lasts longer than the time between two looks"
+    monkeypatch.setattr(keeper, "MOST_LARGE", 0)
+    assert formats() == {"parquet"}, "there are too many to wait"
 
 
 def test_trim_forgets_and_says_so(tmp_path: Path) -> None:
