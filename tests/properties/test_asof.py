@@ -120,6 +120,24 @@ Steps = st.lists(
 )
 
 
+def test_what_was_written_again_and_then_merged(tmp_path: Path) -> None:
+    """The mark that a rollback leaves open ends inside the segments that are merged."""
+    world = World(tmp_path)
+    with world.at_work():
+        for rows in (18, 1, 2):
+            world.push(rows)
+            world.run()
+        world.roll_back()
+        world.push(4)
+        world.run()
+        world.now += SECOND
+        world.tidy()
+        with world.catalog() as catalog:
+            for second in range(world.came[0][0] // SECOND + 1, world.now // SECOND + 1):
+                cut = resolve(catalog, AsOf(time=second * SECOND), STREAMS, ())
+                assert _told(cut, "counts", catalog) == world.had("counts", second * SECOND)
+
+
 @settings(max_examples=100, deadline=None)
 @given(Steps, st.data())
 def test_a_whole_second_is_what_was_committed_by_then(steps: list[tuple[str, int]], data: st.DataObject) -> None:

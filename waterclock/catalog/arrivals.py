@@ -31,6 +31,8 @@ class Arrivals:
         if not old or old[0].level > 0 or None in came:  # merged before, when their marks were kept
             return
         self._begin(stream, old[0])
+        for segment in old[1:]:
+            self._close(stream, segment)
         for segment, following in zip(old, [*came[1:], None], strict=True):
             assert segment.arrived is not None
             self._put(stream, Mark(segment.end, segment.cti), segment.arrived, following)
@@ -62,14 +64,9 @@ class Arrivals:
 
     def _begin(self, stream: str, first: Segment) -> None:
         """The mark before the first of some segments ends where that came."""
-        assert first.arrived is not None
-        open_mark = self._db.query(
-            "SELECT cti, at FROM arrivals WHERE stream = ? AND seq = ? AND until IS NULL", stream, first.first
-        )
-        if open_mark:
-            self._db.execute("DELETE FROM arrivals WHERE stream = ? AND seq = ?", stream, first.first)
-            before = open_mark[0]
-        elif first.first == 0:
+        if self._close(stream, first):
+            return
+        if first.first == 0:
             before = BEGINNING, 0
         else:
             rows = self._db.query(
@@ -81,6 +78,17 @@ class Arrivals:
                 return
             before = rows[0]
         self._put(stream, Mark(first.first, before[0]), before[1], first.arrived)
+
+    def _close(self, stream: str, following: Segment) -> bool:
+        """If there is a mark without an end before this segment, which was written again, it ends where that came."""
+        found = self._db.query(
+            "SELECT cti, at FROM arrivals WHERE stream = ? AND seq = ? AND until IS NULL", stream, following.first
+        )
+        if not found:
+            return False
+        self._db.execute("DELETE FROM arrivals WHERE stream = ? AND seq = ?", stream, following.first)
+        self._put(stream, Mark(following.first, found[0][0]), found[0][1], following.arrived)
+        return True
 
     def _put(self, stream: str, mark: Mark, at: int, until: int | None) -> None:
         if until is not None and -(-at // SECOND) * SECOND >= until:
