@@ -123,6 +123,12 @@ def delivered(drivers: Drivers, more: int = 100) -> Callable[[], bool]:
     return lambda: path.exists() and path.stat().st_size > before + 20 * more
 
 
+def is_stopped(child: subprocess.Popen[str]) -> bool:
+    """All of its threads: one that is inside the system when the signal comes goes on until it is back."""
+    states = [stat.read_text().rpartition(")")[2].split()[0] for stat in Path(f"/proc/{child.pid}/task").glob("*/stat")]
+    return set(states) <= {"T"}
+
+
 def is_locked(folder: Path) -> bool:
     """A process that is stopped in the middle of a transaction of SQLite holds everybody up."""
     if not (folder / "store/catalog.sqlite").exists():
@@ -164,6 +170,7 @@ def test_one_that_hangs_is_replaced_and_can_commit_nothing(drivers: Drivers) -> 
     first = drivers.children["a"]
     while True:
         first.send_signal(signal.SIGSTOP)
+        until(lambda: is_stopped(first))
         if not is_locked(drivers.folder):
             break
         first.send_signal(signal.SIGCONT)
